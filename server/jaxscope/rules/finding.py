@@ -1,0 +1,77 @@
+"""What a rule says, in the engine's own values. The fields are those of the command line's JSON contract."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxscope.text.span import Range
+
+Severity = Literal["hint", "information", "warning", "error"]
+Evidence = Literal["static", "traced", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFacts:
+    """A captured array as it stands in the compiled program; None for what is not known."""
+
+    shape: tuple[int, ...] | None
+    dtype: str | None
+    bytes: int | None
+    """Of one array; of a container its largest leaf."""
+    count: int = 1
+    total_bytes: int | None = None
+    sharding: str | None = None
+    source_dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that belongs to a finding. `column` is 0 when only the line is known."""
+
+    path: str
+    line: int
+    message: str
+    column: int = 0
+    end_column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FixOffer:
+    """A fix that the rule can plan for this finding."""
+
+    title: str
+    kind: str
+    safety: Literal["safe", "unsafe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding. `path` is absolute here; the command line prints it relative to where it was called."""
+
+    rule: str
+    severity: Severity
+    path: str
+    range: Range
+    function: str
+    """Qualified name of the traced function that the constant ends up in."""
+    name: str
+    """The expression as the user wrote it."""
+    message: str
+    evidence: Evidence
+    inner: str | None = None
+    """Qualified name of the function that does the read, when it is another."""
+    array: ArrayFacts | None = None
+    via: str | None = None
+    related: tuple[Related, ...] = ()
+    fixes: tuple[FixOffer, ...] = ()
+    refused: str | None = None
+    """Why no fix is offered, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """A static finding that the trace showed to be wrong, kept with the reason."""
+
+    finding: Finding
+    reason: str

@@ -1,0 +1,1 @@
+"""Text: offsets, positions in several units, and edits. Knows nothing of Python."""
