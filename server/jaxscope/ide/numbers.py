@@ -1,0 +1,84 @@
+"""How figures are written, the same in every surface: editor, panel and command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_BINARY = ("KiB", "MiB", "GiB", "TiB", "PiB")
+_DECIMAL = ("", "K", "M", "G", "T", "P", "E")
+_SHORT = ((re.compile(r"^bfloat"), "bf"), (re.compile(r"^float"), "f"), (re.compile(r"^uint"), "u"))
+_SHORT += ((re.compile(r"^int"), "i"), (re.compile(r"^complex"), "c"))
+DISPATCH_BOUND = 10e-6
+"""Seconds per call below which the time is that of the dispatch, not of the program."""
+
+
+def format_bytes(count: float, decimals: int = 1) -> str:
+    """`1.9 MiB`, binary units; whole bytes below 1 KiB. `decimals`: 1 in prose, 2 in a column."""
+    if abs(count) < 1024:
+        return f"{round(count)} B"
+    value, unit = float(count), ""
+    for unit in _BINARY:
+        value /= 1024
+        if abs(value) < 1024 - 0.5 * 10**-decimals:
+            break
+    return f"{value:.{decimals}f} {unit}"
+
+
+def format_seconds(seconds: float) -> str:
+    """`41 µs`, `12.0 ms`, `4.2 s`."""
+    if seconds < 99.95e-6:
+        return f"{seconds * 1e6:.1f} µs" if seconds < 9.95e-6 else f"{seconds * 1e6:.0f} µs"
+    if seconds < 999.5e-6:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.0f} ms" if seconds >= 0.09995 else f"{seconds * 1e3:.1f} ms"
+    return f"{seconds:.0f} s" if seconds >= 99.95 else f"{seconds:.1f} s"
+
+
+def format_run_seconds(seconds: float) -> str:
+    """The time of one call, with a word where it says more about the dispatch than about the program."""
+    return format_seconds(seconds) + (" dispatch-bound" if seconds < DISPATCH_BOUND else "")
+
+
+def format_count(count: int, word: str) -> str:
+    """`1 constant`, `1,204 equations`."""
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def format_flops(flops: float) -> str:
+    """`2.9 MFLOP`, decimal units as is the custom for operations."""
+    value = float(flops)
+    for prefix in _DECIMAL:
+        if value < 999.5 or prefix == _DECIMAL[-1]:
+            break
+        value /= 1000
+    return f"{value:.0f} FLOP" if prefix == "" else f"{value:.1f} {prefix}FLOP"
+
+
+def format_ratio(ratio: float) -> str:
+    """`1.8 ×`; whole numbers from 100 on."""
+    return f"{ratio:,.0f} ×" if ratio >= 99.5 else f"{ratio:.1f} ×"
+
+
+def format_percent(share: float) -> str:
+    """`81 %`, of a share from 0 to 1."""
+    return f"{share * 100:.0f} %"
+
+
+def short_dtype(dtype: str) -> str:
+    """JAX's short name: `f32` for `float32`."""
+    for pattern, short in _SHORT:
+        if pattern.match(dtype):
+            return pattern.sub(short, dtype)
+    return dtype
+
+
+def short_type(dtype: str, shape: Sequence[int]) -> str:
+    """`f32[3,700]`."""
+    return f"{short_dtype(dtype)}[{','.join(map(str, shape))}]"
+
+
+def long_type(dtype: str, shape: Sequence[int]) -> str:
+    """`float32[3,700]`, as diagnostics and JSON write it."""
+    return f"{dtype}[{','.join(map(str, shape))}]"
