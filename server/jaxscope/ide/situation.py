@@ -1,0 +1,119 @@
+"""What the features must know beyond texts and traces: what is allowed, what is running, what stopped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from jaxscope.ide.panel_model import Status, Timings
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello
+
+Permission = Literal["allowed", "restricted", "consent", "off"]
+_StatusState = Literal["starting", "ready", "busy", "restricted", "no-jax", "stopped", "off", "consent"]
+OLDEST_JAX = (0, 4, 30)
+_POLICIES = {
+    "onSave": "traces on save",
+    "onType": "traces as you type",
+    "manual": "traces when asked",
+    "off": "never traces",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Work that a worker is doing on a file."""
+
+    path: str
+    function: str
+    """Empty: on all functions of the file."""
+    stage: str
+    """`importing`, `tracing`, `lowering`, `compiling`, `running`, `verifying`."""
+    seconds: float
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The state of affairs in which a feature answers."""
+
+    permission: Permission = "restricted"
+    when: str = "onSave"
+    """Trace policy: `onSave`, `onType`, `manual` or `off`."""
+    interpreter: str = ""
+    hello: Hello | None = None
+    activity: Activity | None = None
+    stopped: Failure | None = None
+    """Why the last piece of work on this file ended without a reply, when the worker died of it."""
+    timings: Mapping[str, Timings] = field(default_factory=dict)
+    """Last timings of this file's functions, by qualified name."""
+
+    @property
+    def jax_problem(self) -> str | None:
+        """Why the interpreter's JAX cannot be used, as a sentence; None while it can or is not known."""
+        if self.hello is None:
+            return None
+        if self.hello.jax is None:
+            return f"No JAX in {short_interpreter(self.interpreter)} ({short_python(self.hello.python)})."
+        if version_tuple(self.hello.jax) < OLDEST_JAX:
+            oldest = ".".join(map(str, OLDEST_JAX))
+            return f"JAX {self.hello.jax} is older than {oldest}, the oldest supported."
+        return None
+
+
+def version_tuple(version: str) -> tuple[int, ...]:
+    """`0.4.30.dev1` as (0, 4, 30)."""
+    numbers = []
+    for part in version.split(".")[:3]:
+        digits = "".join(char for char in part if char.isdigit())
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)
+
+
+def short_python(version: str) -> str:
+    """`3.11` of `3.11.7`."""
+    return ".".join(version.split(".")[:2])
+
+
+def short_interpreter(path: str) -> str:
+    """The last three parts of an interpreter's path, `.venv/bin/python`."""
+    parts = path.replace(os.sep, "/").split("/")
+    return "/".join(parts[-3:]) if len(parts) > 3 else path
+
+
+def status(situation: Situation, device: str = "cpu") -> Status:
+    """What the status bar says."""
+    hello, problem = situation.hello, situation.jax_problem
+    interpreter = short_interpreter(situation.interpreter)
+    state, text, detail = _state(situation, device, interpreter)
+    if problem and state not in ("restricted", "off", "consent"):
+        state, text, detail = "no-jax", problem.rstrip("."), (hello.error or "") if hello else ""
+    return Status(
+        state=state,
+        text=text,
+        interpreter=situation.interpreter,
+        python=hello.python if hello else "",
+        jax=hello.jax if hello else None,
+        policy=_POLICIES.get(situation.when, situation.when),
+        detail=detail,
+    )
+
+
+def _state(situation: Situation, device: str, interpreter: str) -> tuple[_StatusState, str, str]:
+    version = f"JAX {situation.hello.jax} · {device}" if situation.hello and situation.hello.jax else "JAX"
+    if situation.permission == "restricted":
+        return "restricted", "off (restricted)", "Your code is not run until this folder is trusted."
+    if situation.permission == "off":
+        return "off", "off", "Your code is not run."
+    if situation.permission == "consent":
+        return "consent", "may it run your code?", ""
+    if situation.activity and situation.activity.seconds >= 1:
+        return "busy", f"{situation.activity.stage} {situation.activity.seconds:.0f} s", situation.activity.detail
+    if situation.stopped:
+        return "stopped", "stopped", situation.stopped.message
+    if situation.hello is None:
+        return "starting", "starting", interpreter
+    return "ready", f"{version} · ready", interpreter

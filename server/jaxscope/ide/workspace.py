@@ -1,0 +1,253 @@
+"""The state that every editor feature reads: texts, the facts of each file, and what traces showed of it.
+
+Nothing here blocks or runs user code. Evidence is set by whoever owns the workers; features only look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from jaxscope.config import Config
+from jaxscope.ide.remap import LineMap, Remap
+from jaxscope.rules.base import Context, Judgement, judge
+from jaxscope.rules.finding import Finding
+from jaxscope.semantics.model import FileModel, Function, TracedSite
+from jaxscope.semantics.project import Project
+from jaxscope.tracing.evidence import Evidence
+from jaxscope.worker.jaxscope_worker.wire.messages import NotTraced, TracedFunction, TraceReply
+
+_SOURCES = ("declared", "recorded", "run", "annotation", "call site", "guess")
+"""Where signatures come from, the most trusted first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """All that is known of one traced function of a file."""
+
+    path: str
+    name: str
+    """Qualified name."""
+    line: int
+    """Of the def or lambda."""
+    top: int
+    """First line, that of its decorators."""
+    function: Function | None
+    """None when only the trace knows it."""
+    sites: tuple[TracedSite, ...]
+    traced: tuple[TracedFunction, ...]
+    """One a signature, the one to show first."""
+    not_traced: NotTraced | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def shown(self) -> TracedFunction | None:
+        """The signature to show."""
+        return self.traced[0] if self.traced else None
+
+
+@dataclass(slots=True)
+class _Traced:
+    evidence: Evidence
+    texts: dict[str, str]
+    jaxprs: dict[str, str]
+    carried: tuple[int, TraceReply, tuple[int, ...]] | None = None
+    """Generation, reply moved to the present texts, and the lines changed since."""
+
+
+@dataclass(slots=True)
+class _Cache:
+    generation: int = -1
+    judgement: Judgement | None = None
+    facts: tuple[FunctionFacts, ...] | None = None
+
+
+@dataclass(slots=True)
+class Workspace:
+    """The files of one project folder. Not thread-safe: the server's own thread uses it."""
+
+    root: str
+    config: Config
+    project: Project = field(init=False)
+    _generation: int = 0
+    _traced: dict[str, _Traced] = field(default_factory=dict)
+    _cache: dict[str, _Cache] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.project = Project(self.root)
+
+    def configure(self, config: Config) -> None:
+        """Takes other settings."""
+        self.config = config
+        self.touch()
+
+    def touch(self) -> None:
+        """Says that something outside, such as a file on disk, may have changed."""
+        self._generation += 1
+
+    def set_text(self, path: str, text: str) -> None:
+        """The text of a document that is open in the editor."""
+        self.project.set_text(path, text)
+        self.touch()
+
+    def forget(self, path: str) -> None:
+        """The document was closed: what is on disk counts again. Its evidence stays."""
+        self.project.forget(path)
+        self.touch()
+
+    def text(self, path: str) -> str | None:
+        """The present text of a file, None when there is none."""
+        module = self.project.module(path)
+        return module.text if module else None
+
+    def model(self, path: str) -> FileModel | None:
+        """The static facts of a file."""
+        return self.project.model(path)
+
+    def texts(self, evidence_of: str, imported: tuple[str, ...] = ()) -> dict[str, str]:
+        """The present texts of a file and of what it imports, to be given to `set_evidence` after a trace."""
+        paths = dict.fromkeys((evidence_of, *imported))
+        return {path: text for path in paths if (text := self.text(path)) is not None}
+
+    def set_evidence(
+        self,
+        path: str,
+        evidence: Evidence | None,
+        texts: Mapping[str, str] | None = None,
+        jaxprs: Mapping[str, str] | None = None,
+    ) -> None:
+        """What a trace of `path` showed; None forgets it.
+
+        `texts` are the texts that were traced, where they may differ from the present ones. `jaxprs` holds the
+        printed jaxprs by `TracedFunction.id`, as far as they were fetched.
+        """
+        self.touch()
+        if evidence is None:
+            self._traced.pop(path, None)
+            return
+        known = self.texts(path, evidence.reply.imported) | dict(texts or {})
+        self._traced[path] = _Traced(evidence, known, dict(jaxprs or {}))
+
+    def evidence(self, path: str) -> Evidence | None:
+        """The last trace of a file as it was, whatever the text is now."""
+        traced = self._traced.get(path)
+        return traced.evidence if traced else None
+
+    def jaxpr(self, path: str, function_id: str) -> str | None:
+        """The printed jaxpr of a traced function, as far as it was fetched."""
+        traced = self._traced.get(path)
+        return traced.jaxprs.get(function_id) if traced else None
+
+    def reply(self, path: str) -> TraceReply | None:
+        """The last trace of a file, moved to the present text; also what traces of other files showed of it."""
+        own = self._carried(path) if path in self._traced else None
+        others = [
+            function
+            for other in self._traced
+            if other != path
+            for function in self._carried(other).functions
+            if function.path == path
+        ]
+        if own is None and not others:
+            return None
+        if own is None:
+            return TraceReply(tuple(others), (), (), None, 0.0, (path,))
+        known = {(item.function, item.line) for item in own.functions if item.path == path}
+        more = tuple(item for item in others if (item.function, item.line) not in known)
+        return replace(own, functions=own.functions + more) if more else own
+
+    def stale_lines(self, path: str) -> tuple[int, ...]:
+        """Lines of a file that were changed since its last trace."""
+        if path not in self._traced:
+            return ()
+        self._carried(path)
+        carried = self._traced[path].carried
+        return carried[2] if carried else ()
+
+    def judgement(self, path: str) -> Judgement:
+        """The findings in a file, by its source and by what traces showed."""
+        cache = self._cached(path)
+        if cache.judgement is None:
+            model = self.model(path)
+            context = Context(self.config, self.project)
+            cache.judgement = judge(model, context, self.reply(path)) if model else Judgement((), ())
+        return cache.judgement
+
+    def functions(self, path: str) -> tuple[FunctionFacts, ...]:
+        """The traced functions of a file in order, those that only a trace knows included."""
+        cache = self._cached(path)
+        if cache.facts is None:
+            cache.facts = self._facts(path)
+        return cache.facts
+
+    def function(self, path: str, name: str) -> FunctionFacts | None:
+        """One traced function by its qualified name."""
+        return next((item for item in self.functions(path) if item.name == name), None)
+
+    def function_at(self, path: str, line: int) -> FunctionFacts | None:
+        """The innermost traced function around a line."""
+        around = [
+            item
+            for item in self.functions(path)
+            if item.top <= line <= (item.function.range.end.line if item.function else item.line)
+        ]
+        return max(around, key=lambda item: item.top, default=None)
+
+    def _cached(self, path: str) -> _Cache:
+        cache = self._cache.get(path)
+        if cache is None or cache.generation != self._generation:
+            cache = self._cache[path] = _Cache(self._generation)
+        return cache
+
+    def _carried(self, path: str) -> TraceReply:
+        traced = self._traced[path]
+        if traced.carried is None or traced.carried[0] != self._generation:
+            maps = {}
+            for file, old in traced.texts.items():
+                new = self.text(file)
+                if new is not None:
+                    maps[file] = LineMap(old, new)
+            moved = Remap(maps, self._functions_of).reply(traced.evidence.reply)
+            stale = maps[path].changed if path in maps and not maps[path].same else ()
+            traced.carried = (self._generation, moved, stale)
+        return traced.carried[1]
+
+    def _functions_of(self, path: str) -> tuple[Function, ...]:
+        model = self.model(path)
+        return model.functions if model else ()
+
+    def _facts(self, path: str) -> tuple[FunctionFacts, ...]:
+        model, reply = self.model(path), self.reply(path)
+        traced: dict[str, list[TracedFunction]] = {}
+        for item in reply.functions if reply else ():
+            if item.path == path:
+                traced.setdefault(item.function, []).append(item)
+        failed = {item.function: item for item in reply.not_traced if item.path == path} if reply else {}
+        sites: dict[str, list[TracedSite]] = {}
+        for site in model.traced if model else ():
+            if site.function.path == path:
+                sites.setdefault(site.function.qualname, []).append(site)
+        found = self.judgement(path).findings
+        facts = []
+        for name in dict.fromkeys([*sites, *traced, *failed]):
+            function = sites[name][0].function if name in sites else model.function(name) if model else None
+            signatures = tuple(sorted(traced.get(name, ()), key=_rank))
+            line = function.line if function else signatures[0].line if signatures else failed[name].line
+            facts.append(
+                FunctionFacts(
+                    path=path,
+                    name=name,
+                    line=line,
+                    top=function.range.start.line if function else line,
+                    function=function,
+                    sites=tuple(sites.get(name, ())),
+                    traced=signatures,
+                    not_traced=failed.get(name) if not signatures else None,
+                    findings=tuple(item for item in found if item.function == name),
+                )
+            )
+        return tuple(sorted(facts, key=lambda item: (item.top, item.name)))
+
+
+def _rank(item: TracedFunction) -> tuple[int, int]:
+    return _SOURCES.index(item.source) if item.source in _SOURCES else len(_SOURCES), -item.calls
