@@ -1,0 +1,27 @@
+"""What one run of a file showed, with the text it is true of."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from jaxscope.worker.jaxscope_worker.wire.messages import Hello, TraceReply
+
+
+def text_hash(text: str) -> str:
+    """Names a text by its content."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A trace reply and what it belongs to."""
+
+    path: str
+    text_hash: str
+    """`text_hash` of the text that ran."""
+    hello: Hello
+    """The worker that ran it."""
+    reply: TraceReply
+    traced_at: float
+    """Seconds since the epoch."""
