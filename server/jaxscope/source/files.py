@@ -1,0 +1,51 @@
+"""Reading and writing Python files: PEP 263 encodings, byte order marks, line ends kept as they are."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import tokenize
+
+_BOM = "\ufeff"
+
+
+def _encoding(data: bytes) -> str:
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except (SyntaxError, LookupError):
+        return "utf-8"
+
+
+def read_source(path: str) -> str:
+    """Text of the file, without a byte order mark. Bytes that its encoding does not know become U+FFFD.
+
+    Raises OSError.
+    """
+    with open(path, "rb") as stream:
+        data = stream.read()
+    return data.decode(_encoding(data), "replace").removeprefix(_BOM)
+
+
+def write_source(path: str, text: str) -> None:
+    """Replaces the file's text, in the encoding that the file has (byte order mark included), at once or not at all.
+
+    Raises OSError, and UnicodeEncodeError for a character that the encoding lacks: the file is untouched then.
+    """
+    try:
+        with open(path, "rb") as stream:
+            encoding = _encoding(stream.read())
+        mode = os.stat(path).st_mode & 0o777
+    except FileNotFoundError:
+        encoding, mode = "utf-8", 0o644
+    data = text.encode(encoding)
+    target = os.path.realpath(path)
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target) or ".", prefix=".jaxscope-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
