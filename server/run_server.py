@@ -1,0 +1,20 @@
+"""Starts the language server of a packed extension, in whatever Python 3.10 or newer the user works with.
+
+This file lies beside `jaxscope/` and the server's own dependencies, so that its folder, which Python puts first on
+`sys.path`, is all that the server needs. Workers are started apart and never see that folder.
+"""
+
+import sys
+from pathlib import Path
+
+if sys.version_info < (3, 10):  # noqa: UP036 - it is the user's interpreter, which may be older
+    sys.exit("jaxscope needs Python 3.10 or newer; {} is {}.{}".format(sys.executable, *sys.version_info[:2]))
+
+HERE = str(Path(__file__).resolve().parent)
+sys.path[:] = [HERE, *(entry for entry in sys.path if entry != HERE)]
+sys.dont_write_bytecode = True
+
+from jaxscope.cli.main import main  # noqa: E402 - the path comes first
+
+if __name__ == "__main__":
+    sys.exit(main(["serve", *sys.argv[1:]]))
