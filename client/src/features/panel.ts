@@ -1,0 +1,269 @@
+// The panel beside the editor: which function it shows, and the answers to what its page asks for.
+import * as vscode from "vscode";
+import type { Form, FromPanel, Tab, ToPanel, Work } from "../../webview/messages.ts";
+import type { Server } from "../client.ts";
+import type { PanelModel, Timings } from "../protocol.generated.ts";
+import { applyFix, consent, failureOf, panelModel, program, trace, type PanelParams } from "../requests.ts";
+import { act } from "./panelActions.ts";
+import { Documents } from "./documents.ts";
+import { pageOf } from "./panelPage.ts";
+import { reveal, SourceLight } from "./sourceLight.ts";
+import { timeFunction } from "./timing.ts";
+
+const VIEW_TYPE = "jaxscope.panel";
+const CURSOR_RESTS_MS = 150;
+const EDIT_RESTS_MS = 300;
+
+/** What the page keeps over a reload of the window. */
+interface Saved {
+  readonly path?: string;
+  readonly function?: string;
+}
+
+export class Panel implements vscode.Disposable {
+  private readonly light = new SourceLight();
+  private readonly documents = new Documents();
+  private readonly subscriptions: vscode.Disposable[] = [this.light, this.documents];
+  private readonly work = new Map<Work, vscode.CancellationTokenSource>();
+  private view: vscode.WebviewPanel | undefined;
+  private uri: string | undefined;
+  private model: PanelModel | undefined;
+  private timings: { readonly function: string; readonly timings: Timings } | undefined;
+  private waiting: ToPanel[] = [];
+  private ready = false;
+  private pinned = false;
+  private latest = 0;
+  private rest: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly server: Server,
+  ) {
+    this.subscriptions.push(
+      vscode.window.onDidChangeTextEditorSelection((event) => this.cursorMoved(event.textEditor)),
+      vscode.window.onDidChangeActiveTextEditor((editor) => editor && this.cursorMoved(editor)),
+      vscode.workspace.onDidChangeTextDocument((event) => this.edited(event.document)),
+      server.onDidTrace((uri) => this.sameFile(uri) && this.reload()),
+      server.onStatus(() => this.reload()),
+      server.onStage((progress) => this.post({ type: "progress", progress })),
+      vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
+        deserializeWebviewPanel: async (view: vscode.WebviewPanel, saved: Saved | undefined) => this.restore(view, saved),
+      }),
+    );
+  }
+
+  /** Shows the panel for a function, at a tab if one is named. */
+  async open(target: PanelParams, tab?: Tab): Promise<void> {
+    this.view ??= this.adopt(
+      vscode.window.createWebviewPanel(VIEW_TYPE, "jaxscope", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true }, {}),
+    );
+    this.view.reveal(undefined, true);
+    await this.load(target);
+    if (tab) this.post({ type: "show", tab });
+  }
+
+  /** Shows the Timings tab and measures; with `both`, captured against hoisted. */
+  async time(target: PanelParams, both: boolean): Promise<void> {
+    await this.open(target, "timings");
+    if (this.model?.state === "ready") await this.measure(both ? ["captured", "hoisted"] : ["captured"]);
+  }
+
+  private adopt(view: vscode.WebviewPanel): vscode.WebviewPanel {
+    view.webview.options = {
+      enableScripts: true,
+      localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, "dist")],
+    };
+    view.webview.onDidReceiveMessage((message: FromPanel) => void this.receive(message));
+    view.onDidDispose(() => this.closed());
+    view.onDidChangeViewState(() => !view.visible && this.light.clear());
+    view.webview.html = pageOf(view.webview, this.context.extensionUri);
+    return view;
+  }
+
+  private restore(view: vscode.WebviewPanel, saved: Saved | undefined): void {
+    this.view = this.adopt(view);
+    if (saved?.path === undefined) return;
+    const target = { uri: vscode.Uri.file(saved.path).toString(), ...(saved.function ? { function: saved.function } : {}) };
+    this.load(target).catch((error: unknown) => this.server.log.warn(failureOf(error).message));
+  }
+
+  private closed(): void {
+    for (const source of this.work.values()) source.cancel();
+    this.light.clear();
+    this.view = undefined;
+    this.model = undefined;
+    this.timings = undefined;
+    this.waiting = [];
+    this.ready = false;
+    this.pinned = false;
+  }
+
+  private post(message: ToPanel): void {
+    if (!this.view) return;
+    if (this.ready) void this.view.webview.postMessage(message);
+    else this.waiting.push(message);
+  }
+
+  // --- which function ---
+
+  private async load(target: PanelParams): Promise<void> {
+    const turn = ++this.latest;
+    const model = await panelModel(await this.server.connected(), target);
+    if (turn !== this.latest || !this.view) return; // a later question has been asked meanwhile
+    this.uri = target.uri;
+    this.model = model;
+    this.view.title = model.function ? `jaxscope: ${model.function}` : "jaxscope";
+    this.post({ type: "model", model });
+  }
+
+  private reload(): void {
+    if (!this.view || this.uri === undefined) return;
+    const name = this.model?.function;
+    this.load({ uri: this.uri, ...(name ? { function: name } : {}) }).catch((error: unknown) =>
+      this.server.log.warn(failureOf(error).message),
+    );
+  }
+
+  private cursorMoved(editor: vscode.TextEditor): void {
+    if (!this.view?.visible || editor.document.languageId !== "python" || editor.document.uri.scheme !== "file") return;
+    const line = editor.selection.active.line + 1;
+    this.post({ type: "cursor", place: { path: editor.document.uri.fsPath, line } });
+    if (!this.pinned) this.later(CURSOR_RESTS_MS, () => this.follow(editor));
+  }
+
+  /** Goes to the function under the cursor. A line in no traced function of the same file changes nothing. */
+  private async follow(editor: vscode.TextEditor): Promise<void> {
+    const uri = editor.document.uri.toString();
+    const turn = ++this.latest;
+    const model = await panelModel(await this.server.connected(), { uri, position: editor.selection.active });
+    if (turn !== this.latest || !this.view || this.pinned) return;
+    if (this.sameFile(uri) && this.model?.function && (!model.function || model.function === this.model.function)) return;
+    this.uri = uri;
+    this.model = model;
+    this.view.title = model.function ? `jaxscope: ${model.function}` : "jaxscope";
+    this.post({ type: "model", model });
+  }
+
+  private edited(document: vscode.TextDocument): void {
+    if (this.view?.visible && this.sameFile(document.uri.toString())) this.later(EDIT_RESTS_MS, async () => this.reload());
+  }
+
+  private later(delay: number, action: () => Promise<void>): void {
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => action().catch((error: unknown) => this.server.log.warn(failureOf(error).message)), delay);
+  }
+
+  private sameFile(uri: string): boolean {
+    return this.uri !== undefined && vscode.Uri.parse(uri).fsPath === vscode.Uri.parse(this.uri).fsPath;
+  }
+
+  // --- what the page asks for ---
+
+  private async receive(message: FromPanel): Promise<void> {
+    try {
+      await this.answer(message);
+    } catch (error) {
+      const failure = failureOf(error);
+      if (!failure.cancelled) void vscode.window.showErrorMessage(failure.message);
+    }
+  }
+
+  private async answer(message: FromPanel): Promise<void> {
+    switch (message.type) {
+      case "ready":
+        return this.pageReady(message.pinned);
+      case "goto":
+        return reveal(message.place, true);
+      case "hover":
+        return this.light.hover(message.place);
+      case "light":
+        this.light.keep(message.places);
+        return message.places[0] && reveal(message.places[0], false);
+      case "hues":
+        return this.light.map(message.lines);
+      case "pin":
+        this.pinned = message.pinned;
+        return;
+      case "cancel":
+        return this.work.forEach((source) => source.cancel());
+      default:
+        return this.askServer(message);
+    }
+  }
+
+  private async askServer(message: FromPanel): Promise<void> {
+    const uri = this.uri;
+    if (message.type === "do") return act(message.action, { model: this.model, uri, server: this.server, documents: this.documents });
+    if (uri === undefined) return;
+    if (message.type === "choose") return this.load({ uri, function: message.function });
+    if (message.type === "refresh") return void (await trace(await this.server.connected(), uri));
+    if (message.type === "consent") return void (await consent(await this.server.connected(), message.answer));
+    if (message.type === "program") return this.readProgram(uri, message.form);
+    if (message.type === "time") return this.measure(message.forms);
+    if (message.type === "fix") return this.fix(message.fix);
+  }
+
+  private pageReady(pinned: boolean): void {
+    this.ready = true;
+    this.pinned = pinned;
+    const waiting = this.waiting;
+    this.waiting = [];
+    if (this.model) this.post({ type: "model", model: this.model });
+    if (this.timings) this.post({ type: "timings", ...this.timings });
+    for (const message of waiting) if (message.type !== "model") this.post(message);
+  }
+
+  private async fix(request: Extract<FromPanel, { type: "fix" }>["fix"]): Promise<void> {
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.file(request.path));
+    const name = this.model?.function ?? "";
+    await applyFix(await this.server.connected(), document.uri.toString(), document.version, name, request);
+  }
+
+  private readProgram(uri: string, form: Form): Promise<void> {
+    const name = this.model?.function ?? "";
+    return this.during("program", async (token) => {
+      const read = await program(await this.server.connected(), uri, name, form, token);
+      this.post({ type: "program", function: name, form, program: read });
+    });
+  }
+
+  private measure(forms: readonly Form[]): Promise<void> {
+    const name = this.model?.function ?? "";
+    const uri = this.uri ?? "";
+    return this.during("time", async (token) => {
+      const timings = await timeFunction(this.server, uri, name, forms, token);
+      this.timings = { function: name, timings };
+      this.post({ type: "timings", function: name, timings });
+    });
+  }
+
+  /** Runs a piece of work, one of its kind at a time, and tells the page of its start and end. */
+  private async during(work: Work, action: (token: vscode.CancellationToken) => Promise<void>): Promise<void> {
+    this.work.get(work)?.cancel();
+    const source = new vscode.CancellationTokenSource();
+    this.work.set(work, source);
+    this.post({ type: "started", work });
+    let ended: ToPanel = { type: "ended", work, message: "", cancelled: false };
+    try {
+      await action(source.token);
+    } catch (error) {
+      ended = { type: "ended", work, ...failureOf(error) };
+    }
+    if (this.work.get(work) !== source) return; // newer work of the kind has taken over
+    this.work.delete(work);
+    source.dispose();
+    this.post(ended);
+  }
+
+  dispose(): void {
+    clearTimeout(this.rest);
+    this.view?.dispose();
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+}
+
+export function registerPanel(context: vscode.ExtensionContext, server: Server): Panel {
+  const panel = new Panel(context, server);
+  context.subscriptions.push(panel);
+  return panel;
+}

@@ -1,0 +1,44 @@
+// The server's own requests, typed.
+import type { CancellationToken } from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { Consent, FixRequest, Form } from "../webview/messages.ts";
+import type { PanelModel, ProgramText, Timings } from "./protocol.generated.ts";
+
+export interface PanelParams {
+  readonly uri: string;
+  readonly position?: { readonly line: number; readonly character: number };
+  readonly function?: string;
+}
+
+const REQUEST_FAILED = -32803;
+const CANCELLED = [-32800, -32802];
+
+export const panelModel = (client: LanguageClient, params: PanelParams, token?: CancellationToken): Promise<PanelModel> =>
+  client.sendRequest("jaxscope/panel", params, token);
+
+export const program = (client: LanguageClient, uri: string, name: string, form: Form, token: CancellationToken) =>
+  client.sendRequest<ProgramText>("jaxscope/program", { uri, function: name, stage: "stablehlo", form }, token);
+
+export const time = (client: LanguageClient, uri: string, name: string, forms: readonly Form[], token: CancellationToken) =>
+  client.sendRequest<Timings>("jaxscope/time", { uri, function: name, forms }, token);
+
+export const trace = (client: LanguageClient, uri: string): Promise<null> => client.sendRequest("jaxscope/trace", { uri });
+
+export const consent = (client: LanguageClient, answer: Consent): Promise<null> =>
+  client.sendRequest("jaxscope/consent", { answer });
+
+export const restartWorkers = (client: LanguageClient): Promise<null> => client.sendRequest("jaxscope/restart", {});
+
+/** The server plans, verifies and applies the fix by itself and says what came of it. */
+export const applyFix = (client: LanguageClient, uri: string, version: number, name: string, fix: FixRequest) =>
+  client.sendRequest("workspace/executeCommand", {
+    command: "jaxscope.applyFix",
+    arguments: [{ uri, version, rule: fix.rule, name: fix.name, function: name, line: fix.line }],
+  });
+
+/** How a request ended that did not end well. */
+export function failureOf(error: unknown): { readonly message: string; readonly cancelled: boolean } {
+  const code = (error as { code?: unknown }).code;
+  const message = error instanceof Error ? error.message : String(error);
+  return { message: code === REQUEST_FAILED || message ? message : "The request failed.", cancelled: CANCELLED.includes(code as number) };
+}

@@ -1,0 +1,62 @@
+// What the extension and the panel's page say to each other. Types only: both sides import this file.
+import type { PanelModel, ProgramText, SourceLine, StageProgress, Timings } from "../src/protocol.generated.ts";
+
+export const TABS = ["overview", "constants", "stablehlo", "timings"] as const;
+export type Tab = (typeof TABS)[number];
+export type Form = "captured" | "hoisted";
+/** Work that the panel asks for and waits for. */
+export type Work = "program" | "time";
+export type Consent = "onSave" | "manual" | "off";
+
+/** From the extension to the page. */
+export type ToPanel =
+  | { readonly type: "model"; readonly model: PanelModel }
+  | { readonly type: "show"; readonly tab: Tab }
+  | { readonly type: "program"; readonly function: string; readonly form: Form; readonly program: ProgramText }
+  | { readonly type: "timings"; readonly function: string; readonly timings: Timings }
+  | { readonly type: "started"; readonly work: Work }
+  | { readonly type: "progress"; readonly progress: StageProgress }
+  | { readonly type: "ended"; readonly work: Work; readonly message: string; readonly cancelled: boolean }
+  | { readonly type: "cursor"; readonly place: SourceLine | null };
+
+/** From the page to the extension. */
+export type FromPanel =
+  | { readonly type: "ready"; readonly pinned: boolean }
+  | { readonly type: "goto"; readonly place: SourceLine }
+  | { readonly type: "hover"; readonly place: SourceLine | null }
+  | { readonly type: "light"; readonly places: readonly SourceLine[] }
+  | { readonly type: "hues"; readonly lines: readonly MappedLine[] }
+  | { readonly type: "pin"; readonly pinned: boolean }
+  | { readonly type: "refresh" }
+  | { readonly type: "choose"; readonly function: string }
+  | { readonly type: "program"; readonly form: Form }
+  | { readonly type: "time"; readonly forms: readonly Form[] }
+  | { readonly type: "cancel" }
+  | { readonly type: "fix"; readonly fix: FixRequest }
+  | { readonly type: "consent"; readonly answer: Consent }
+  | { readonly type: "do"; readonly action: Action };
+
+/** Things that the extension does by itself, with no answer to the page. */
+export type Action =
+  | "declareShapes"
+  | "focusEditor"
+  | "manageTrust"
+  | "openSettings"
+  | "restart"
+  | "selectInterpreter"
+  | "showLog"
+  | "showTraceback"
+  | "whatRuns";
+
+/** Names one finding, as the server's fix command does. */
+export interface FixRequest {
+  readonly path: string;
+  readonly rule: string;
+  readonly name: string;
+  readonly line: number;
+}
+
+/** A source line that the shown program maps to, with its hue (0 to 3) for the bar in the editor's margin. */
+export interface MappedLine extends SourceLine {
+  readonly hue: number;
+}
