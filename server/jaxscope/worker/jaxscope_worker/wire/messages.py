@@ -111,6 +111,8 @@ class TraceRequest:
     """Constants smaller than this are only counted."""
     allow_side_effects: tuple[str, ...] = ()
     """Operations of `Denied` that are let through."""
+    paths: tuple[str, ...] = ()
+    """Folders put on `sys.path` in front of `root`: where the file's topmost package lies, if not there."""
 
 
 @dataclass(frozen=True)
