@@ -12,7 +12,6 @@ if sys.version_info < (3, 10):  # noqa: UP036 - it is the user's interpreter, wh
 
 HERE = str(Path(__file__).resolve().parent)
 sys.path[:] = [HERE, *(entry for entry in sys.path if entry != HERE)]
-sys.dont_write_bytecode = True
 
 from jaxscope.cli.main import main  # noqa: E402 - the path comes first
 

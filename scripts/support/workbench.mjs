@@ -102,10 +102,10 @@ async function answers(port, child) {
  * Installs the .vsix and starts the server on loopback. Returns {port, url(folder, file), logs, stop}.
  * `trust: false` leaves Workspace Trust on, so folders open in Restricted Mode.
  */
-export async function startServer({ root, vsix, settings = {}, machine = {}, fresh = false, trust = true, port }) {
+export async function startServer({ root, vsix, settings = {}, machine = {}, fresh = false, trust = true, port, env: more = {} }) {
   layOut(root, { settings, machine, fresh });
   const xdg = path.join(root, 'xdg');
-  const env = { ...process.env, EXTENSIONS_GALLERY: '{}', XDG_CONFIG_HOME: xdg, XDG_DATA_HOME: xdg, XDG_CACHE_HOME: xdg };
+  const env = { ...process.env, EXTENSIONS_GALLERY: '{}', XDG_CONFIG_HOME: xdg, XDG_DATA_HOME: xdg, XDG_CACHE_HOME: xdg, ...more };
   const folders = ['--config', path.join(root, 'config.yaml'), '--user-data-dir', path.join(root, 'data'), '--extensions-dir', path.join(root, 'ext')];
   if (vsix) await run(NODE, [ENTRY, ...folders, '--install-extension', vsix, '--force'], { env });
   port ??= await freePort();

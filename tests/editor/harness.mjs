@@ -1,0 +1,158 @@
+// Boots the packed extension in a real VS Code and drives it with a real browser.
+
+import fs from 'node:fs';
+import path from 'node:path';
+import { chromium } from 'playwright-core';
+import { at } from '../../scripts/support/run.mjs';
+import { pythonIn } from '../../scripts/support/python.mjs';
+import { startServer } from '../../scripts/support/workbench.mjs';
+
+export const RESULTS = at('test-results', 'editor');
+const LAUNCH = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const LOOKS = { 'editor.hover.delay': 150, 'editor.minimap.enabled': false, 'window.commandCenter': false, 'workbench.layoutControl.enabled': false,
+  'editor.lightbulb.enabled': 'on', 'workbench.colorTheme': 'Default Light Modern' };
+
+/** Waits until `look` returns something true, and returns it. */
+export async function until(what, look, seconds = 20) {
+  const end = Date.now() + seconds * 1000;
+  for (;;) {
+    const seen = await look();
+    if (seen) return seen;
+    if (Date.now() > end) throw new Error(`waited ${seconds} s in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** One window of VS Code on a folder of its own. */
+export class Editor {
+  /** `files`: name → text. `trust: false` opens the folder in Restricted Mode. */
+  static async boot({ name, files, open, trust = true, settings = {}, machine = {} }) {
+    const editor = new Editor();
+    editor.root = path.join(RESULTS, name);
+    editor.folder = path.join(editor.root, 'folder');
+    const server = startServer({
+      root: path.join(editor.root, 'server'), vsix: process.env.JAXSCOPE_VSIX, fresh: true, trust, settings: { ...LOOKS, ...settings },
+      env: { XDG_STATE_HOME: path.join(editor.root, 'state') },
+      machine: { 'jaxscope.interpreter': pythonIn(at('.venv')), ...machine },
+    });
+    fs.rmSync(editor.folder, { recursive: true, force: true });
+    fs.mkdirSync(editor.folder, { recursive: true });
+    for (const [file, text] of Object.entries(files)) fs.writeFileSync(path.join(editor.folder, file), text);
+    editor.server = await server;
+    editor.browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: LAUNCH });
+    const context = await editor.browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-US' });
+    editor.page = await context.newPage();
+    editor.page.setDefaultTimeout(20_000);
+    await editor.go(open);
+    return editor;
+  }
+
+  /** Opens the folder's window anew, with this file. */
+  async go(file) {
+    await this.page.goto(this.server.url(this.folder, path.join(this.folder, file)));
+    await this.page.locator(`.tab[data-resource-name="${file}"]`).waitFor({ timeout: 60_000 });
+  }
+
+  async stop() {
+    await this.browser?.close();
+    await this.server?.stop();
+  }
+
+  path(file) { return path.join(this.folder, file); }
+
+  onDisk(file) { return fs.readFileSync(this.path(file), 'utf8'); }
+
+  /** Keeps a picture in test-results/editor/; those named `docs` are the README's. */
+  async picture(name, options = {}) {
+    const target = path.join(RESULTS, `${name}.png`);
+    await this.page.screenshot({ path: target, animations: 'disabled', ...options });
+    if (process.env.JAXSCOPE_BLESS && name.startsWith('docs-')) {
+      fs.mkdirSync(at('docs', 'images'), { recursive: true });
+      fs.copyFileSync(target, at('docs', 'images', `${name.slice('docs-'.length)}.png`));
+    }
+  }
+
+  /** Runs a command of the palette by its label. */
+  async command(label) {
+    await this.page.keyboard.press('F1');
+    const input = this.page.locator('.quick-input-widget input[type="text"]').first();
+    await input.fill(`>${label}`);
+    // Enter straight after filling would run the row that was on top before.
+    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: label }).first().click();
+    await this.page.locator('.quick-input-widget').first().waitFor({ state: 'hidden' });
+  }
+
+  /** Opens a file of the folder, or brings its tab to the front, by Quick Open. */
+  async open(file) {
+    await this.page.keyboard.press('Control+P');
+    await this.page.locator('.quick-input-widget input[type="text"]').first().fill(file);
+    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: file }).first().click();
+    await this.page.locator(`.tab.active[data-resource-name="${file}"]`).waitFor();
+  }
+
+  /** Puts the cursor at a line and column, which count from 1. */
+  async cursor(line, column = 1) {
+    await this.focus();
+    await this.page.keyboard.press('Control+G');
+    const input = this.page.locator('.quick-input-widget input[type="text"]').first();
+    await input.fill(`:${line}:${column}`);
+    await this.page.keyboard.press('Enter');
+    await this.page.locator('.quick-input-widget').first().waitFor({ state: 'hidden' });
+  }
+
+  /** Gives the keyboard to the text editor in the first group. */
+  async focus() { await this.command('View: Focus First Editor Group'); }
+
+  /** Replaces the whole text of the active editor, and saves. */
+  async rewrite(text) {
+    await this.focus();
+    await this.page.keyboard.press('Control+A');
+    await this.page.evaluate((value) => navigator.clipboard?.writeText(value).catch(() => undefined), text);
+    await this.page.keyboard.insertText(text);
+    await this.save();
+  }
+
+  async save() {
+    await this.page.keyboard.press('Control+S');
+    await this.page.locator('.tab.active.dirty').waitFor({ state: 'hidden' });
+  }
+
+  squiggles(kind = 'warning') { return this.page.locator(`.monaco-editor .squiggly-${kind}`); }
+
+  lens(text) { return this.page.locator('.codelens-decoration', { hasText: text }); }
+
+  lensLink(text) { return this.page.locator('.codelens-decoration a', { hasText: text }).first(); }
+
+  hoverBox(text) { return this.page.locator('.monaco-hover:visible', { hasText: text }).first(); }
+
+  line(text) { return this.page.locator('.view-line', { hasText: text }).first(); }
+
+  notification(text) { return this.page.locator('.notifications-toasts .notification-list-item, .notifications-center .notification-list-item', { hasText: text }).first(); }
+
+  status(text) { return this.page.locator('.statusbar-item', { hasText: text }).first(); }
+
+  /** The panel's page. */
+  get panel() { return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame'); }
+
+  /** Texts of the Problems view. */
+  async problems() {
+    await this.command('Problems: Focus on Problems View');
+    await this.page.locator('.markers-panel').waitFor();
+    const rows = await this.page.locator('.markers-panel .monaco-list-row').allInnerTexts();
+    return rows.map((row) => row.replace(/\s+/g, ' '));
+  }
+
+  /** The extension's own log. */
+  log() {
+    const found = [];
+    const walk = (folder) => {
+      for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+        const file = path.join(folder, entry.name);
+        if (entry.isDirectory()) walk(file);
+        else if (/jaxscope/.test(file) && entry.name.endsWith('.log')) found.push(fs.readFileSync(file, 'utf8'));
+      }
+    };
+    if (fs.existsSync(this.server.logs)) walk(this.server.logs);
+    return found.join('\n');
+  }
+}
