@@ -7,8 +7,10 @@ A worker serves one version of one project, so nothing in here is ever invalidat
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, Callable
 
+from .sources import UserFiles
 from .wire.messages import Constant, FetchReply, FetchRequest, TracedFunction
 
 
@@ -60,6 +62,10 @@ class Session:
     programs: dict[str, Program] = field(default_factory=dict)
     texts: dict[str, str | Callable[[], str]] = field(default_factory=dict)
     """By handle; a function is called when the text is first asked for."""
+    files: UserFiles | None = None
+    """Which files are the user's; set by the first trace."""
+    module: ModuleType | None = None
+    """The module that was imported last."""
 
     def add_text(self, handle: str, text: str | Callable[[], str]) -> str:
         """Keeps `text` for `fetch` and returns its handle."""

@@ -1,0 +1,184 @@
+"""Stops accidents while the user's code runs: writing and deleting files, starting processes, connecting out.
+
+An audit hook sees these operations whoever asks for them. It protects from surprises, not from malice: code that means
+to get round it can. Files below the temp and cache folders may be written; what JAX and Python do for themselves passes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import threading
+from types import FrameType
+from typing import Any, Iterator
+
+from .sources import UserFiles
+from .wire.messages import Denied
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_OPERATIONS = {
+    "open": "write",
+    "os.mkdir": "write",
+    "os.truncate": "write",
+    "os.link": "write",
+    "os.symlink": "write",
+    "os.chmod": "write",
+    "os.remove": "delete",
+    "os.rmdir": "delete",
+    "shutil.rmtree": "delete",
+    "os.rename": "rename",
+    "shutil.move": "rename",
+    "subprocess.Popen": "process",
+    "os.system": "process",
+    "os.exec": "process",
+    "os.posix_spawn": "process",
+    "os.spawn": "process",
+    "os.fork": "process",
+    "os.forkpty": "process",
+    "pty.spawn": "process",
+    "os.startfile": "process",
+    "os.startfile/2": "process",
+    "socket.connect": "connect",
+    "socket.sendto": "connect",
+}
+_TRUSTED = ("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "jax_plugins", "opt_einsum")
+
+
+class DeniedOperation(PermissionError):
+    """Raised in the user's code in place of the operation."""
+
+
+class _Guard:
+    def __init__(self, files: UserFiles, allowed: tuple[str, ...]) -> None:
+        self.files, self.allowed = files, frozenset(allowed)
+        self.denied: list[Denied] = []
+        self.folders = tuple(os.path.realpath(p) + os.sep for p in _writable_folders())
+        self.busy = threading.local()
+
+    def event(self, event: str, args: tuple[Any, ...]) -> None:
+        operation = _OPERATIONS[event]
+        if operation in self.allowed or getattr(self.busy, "now", False):
+            return
+        self.busy.now = True
+        try:
+            denied = self._judged(event, operation, args)
+        finally:
+            self.busy.now = False
+        if denied is not None:
+            self.denied.append(denied)
+            raise DeniedOperation(
+                1, f"jaxscope does not let code do this while it traces ({operation})", denied.target
+            )
+
+    def _judged(self, event: str, operation: str, args: tuple[Any, ...]) -> Denied | None:
+        if event == "open" and not _writes(args):
+            return None
+        target = _target(event, args)
+        if target is None or (operation in ("write", "delete", "rename") and self._may_change(event, args)):
+            return None
+        frame = sys._getframe(3)
+        if _for_a_library(frame):
+            return None
+        own = self.files.first_of(frame)
+        return Denied(operation, target, self.files.frame_place(own) if own is not None else None)  # type: ignore[arg-type]
+
+    def _may_change(self, event: str, args: tuple[Any, ...]) -> bool:
+        names = args[:2] if event in ("os.rename", "os.link", "shutil.move") else args[:1]
+        return all(self._is_free(name) for name in names)
+
+    def _is_free(self, name: Any) -> bool:
+        if isinstance(name, int):
+            return True
+        try:
+            path = os.path.realpath(os.fsdecode(name))
+        except (TypeError, ValueError):
+            return False
+        if path.startswith(self.folders) or "__pycache__" in path.split(os.sep):
+            return not self._is_users(path)
+        return path.startswith(("/dev/", "/proc/self/"))
+
+    def _is_users(self, path: str) -> bool:
+        """A project that lies below the temp folder, as in tests of ours or of the user's, stays guarded."""
+        return path.startswith(self.files.root) and "__pycache__" not in path.split(os.sep)
+
+
+def _writable_folders() -> Iterator[str]:
+    yield tempfile.gettempdir()
+    home = os.path.expanduser("~")
+    yield os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    yield os.path.join(home, "Library", "Caches")
+    if os.environ.get("JAX_COMPILATION_CACHE_DIR"):
+        yield os.environ["JAX_COMPILATION_CACHE_DIR"]
+    jax = sys.modules.get("jax")
+    folder = getattr(getattr(jax, "config", None), "jax_compilation_cache_dir", None)
+    if isinstance(folder, str):
+        yield folder
+
+
+def _writes(args: tuple[Any, ...]) -> bool:
+    mode, flags = args[1], args[2]
+    if isinstance(mode, str):
+        return any(letter in mode for letter in "wax+")
+    return isinstance(flags, int) and bool(flags & _WRITING)
+
+
+def _target(event: str, args: tuple[Any, ...]) -> str | None:
+    """What the operation is about, for showing; None when it is nothing to deny."""
+    if event == "open" and isinstance(args[0], int):
+        return None
+    if event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.spawn"):
+        command = args[1] if len(args) > 1 and args[1] else args[0]
+        return " ".join(map(_text, command)) if isinstance(command, (list, tuple)) else _text(command)
+    if event in ("socket.connect", "socket.sendto"):
+        address = args[1] if len(args) > 1 else ""
+        return ":".join(map(str, address[:2])) if isinstance(address, tuple) else _text(address)
+    if event in ("os.rename", "shutil.move"):
+        return f"{_text(args[0])} → {_text(args[1])}"
+    return _text(args[0]) if args else event.rpartition(".")[2]
+
+
+def _text(value: Any) -> str:
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        return str(value)
+
+
+def _for_a_library(frame: FrameType | None) -> bool:
+    """Does the operation come from JAX's or NumPy's own work? The innermost frame outside Python's library says."""
+    standard = os.path.dirname(os.__file__) + os.sep
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        package = (frame.f_globals.get("__name__") or "").split(".")[0]
+        in_library = filename.startswith("<") or (filename.startswith(standard) and "-packages" not in filename)
+        if not in_library or package in _TRUSTED:
+            return package in _TRUSTED
+        frame = frame.f_back
+    return False
+
+
+_current: _Guard | None = None
+_installed = False
+
+
+def _hook(event: str, args: tuple[Any, ...]) -> None:
+    guard = _current
+    if guard is not None and event in _OPERATIONS:
+        guard.event(event, args)
+
+
+@contextlib.contextmanager
+def watching(files: UserFiles, allowed: tuple[str, ...] = ()) -> Iterator[list[Denied]]:
+    """Guards what runs inside, on all threads; yields the list that denied operations are added to."""
+    global _current, _installed
+    if not _installed:
+        sys.addaudithook(_hook)
+        _installed = True
+    guard, before = _Guard(files, allowed), _current
+    _current = guard
+    try:
+        yield guard.denied
+    finally:
+        _current = before

@@ -1,0 +1,198 @@
+"""`trace`: imports one file and reports what is traced meanwhile, while entries run, and under declared signatures."""
+
+from __future__ import annotations
+
+import time
+from types import FunctionType, ModuleType
+from typing import Any, Callable
+
+import jax
+
+from .. import declaring, guard, importing, jax_compat, targets
+from ..failing import failure_of
+from ..observing import Observer
+from ..reporting import Reporter
+from ..session import Session
+from ..sources import UserFiles
+from ..wire.messages import DeclaredSignature, Failure, NotTraced, TraceReply, TraceRequest
+
+Report = Callable[[str, str, "float | None"], None]
+
+
+def handle(session: Session, request: TraceRequest, progress: Report) -> TraceReply:
+    """Answers a trace request."""
+    return trace_file(session, request, progress)
+
+
+def trace_file(session: Session, request: TraceRequest, progress: Report) -> TraceReply:
+    """Runs the file of `request` and reports. Never raises for what the user's code does.
+
+    May be called again in one process, with other texts: the user's modules are then imported anew.
+    """
+    files = session.files = UserFiles(request.root)
+    importing.forget(files)
+    jax.clear_caches()
+    run = _Run(request, files, progress)
+    jax_compat.observe(run.observer)
+    try:
+        with guard.watching(files, request.allow_side_effects) as denied:
+            run.everything()
+    finally:
+        jax_compat.observe(None)
+    session.module = run.module
+    functions = Reporter(run.observer, session).functions()
+    return TraceReply(
+        functions=functions,
+        not_traced=(*run.observer.failed, *run.not_traced),
+        denied=tuple(denied),
+        failure=run.failure,
+        import_seconds=run.import_seconds,
+        imported=tuple(dict.fromkeys(path for _, path in importing.imported(files))),
+    )
+
+
+class _Run:
+    def __init__(self, request: TraceRequest, files: UserFiles, progress: Report) -> None:
+        self.request, self.files, self.progress = request, files, progress
+        self.observer = Observer(files, request.min_bytes)
+        self.module: ModuleType | None = None
+        self.failure: Failure | None = None
+        self.not_traced: list[NotTraced] = []
+        self.import_seconds = 0.0
+
+    def everything(self) -> None:
+        self.progress("importing", self.request.module, None)
+        started = time.perf_counter()
+        try:
+            self.module = importing.import_file(self.request)
+        except BaseException as error:
+            # The module as far as it came is gone; what was traced before it stopped is not.
+            self.failure = failure_of(error, self.files)
+        self.import_seconds = time.perf_counter() - started
+        if self.module is None:
+            return
+        for declared in self.request.declared:
+            self.progress("tracing", declared.function, None)
+            self._declared(self.module, declared)
+        for entry in self.request.entries:
+            self.progress("tracing", entry, None)
+            if not self._entry(self.module, entry):
+                break
+
+    def _entry(self, module: ModuleType, entry: str) -> bool:
+        self.observer.source, self.observer.origin = "run", f"{entry}()"
+        try:
+            function = _attribute(module, entry)
+        except LookupError as error:
+            self.failure = Failure("user-error", str(error))
+            return False
+        try:
+            result = function()
+            _finish(result)
+        except BaseException as error:
+            self.failure = failure_of(error, self.files)
+            return False
+        return True
+
+    def _declared(self, module: ModuleType, declared: DeclaredSignature) -> None:
+        self.observer.source, self.observer.origin = declared.source, declared.origin
+        failed_before = len(self.observer.failed)
+        try:
+            function = _declared_function(module, declared.function)
+            arguments = declaring.parse(declared.signature)
+        except (LookupError, declaring.BadSignature) as error:
+            self.not_traced.append(self._not_traced(module, declared, str(error), None))
+            return
+        try:
+            traceable(function).trace(*arguments)
+        except BaseException as error:
+            failure = failure_of(error, self.files)
+            if len(self.observer.failed) == failed_before:
+                self.not_traced.append(self._not_traced(module, declared, failure.message, failure))
+        finally:
+            self.observer.source, self.observer.origin = "run", ""
+
+    def _not_traced(
+        self, module: ModuleType, declared: DeclaredSignature, reason: str, failure: Failure | None
+    ) -> NotTraced:
+        line = 0
+        try:
+            function = targets.user_function(_declared_function(module, declared.function), self.files)
+            if function is not None:
+                line = targets.describe(function, self.files).line
+        except LookupError:
+            pass
+        return NotTraced(
+            self.files.path(self.request.path), declared.function, line, reason, failure,
+            declared.signature, declared.source,
+        )  # fmt: skip
+
+
+def traceable(function: Any) -> Any:
+    """`function` if it is jitted, the jitted function inside a decorator, or `function` jitted now."""
+    inner = function
+    for _ in range(20):
+        if callable(getattr(inner, "trace", None)) and callable(getattr(inner, "lower", None)):
+            return inner
+        inner = getattr(inner, "__wrapped__", None)
+        if inner is None:
+            break
+    return jax.jit(function)
+
+
+def _finish(result: Any) -> None:
+    """Computations run behind the program's back; their errors are the entry's."""
+    if result is not None:
+        try:
+            jax.block_until_ready(result)
+        except TypeError:
+            return
+
+
+def _attribute(module: ModuleType, dotted: str) -> Any:
+    value: Any = module
+    for name in dotted.split("."):
+        if not hasattr(value, name):
+            raise LookupError(f"{module.__name__} has no {dotted}")
+        value = getattr(value, name)
+    return value
+
+
+def _declared_function(module: ModuleType, qualname: str) -> Any:
+    """The function of a declared signature; a method comes bound to an instance that the module has."""
+    if "<locals>" in qualname:
+        raise LookupError(f"{qualname} exists only while {qualname.split('.<locals>')[0]} runs")
+    owner_name, _, name = qualname.rpartition(".")
+    if not owner_name:
+        return _attribute(module, qualname)
+    owner = _attribute(module, owner_name)
+    if not isinstance(owner, type):
+        return _attribute(module, qualname)
+    stored = next((vars(cls)[name] for cls in owner.__mro__ if name in vars(cls)), None)
+    if stored is None:
+        raise LookupError(f"{owner_name} has no {name}")
+    if isinstance(stored, (staticmethod, classmethod)):
+        return getattr(owner, name)
+    for value in vars(module).values():
+        if isinstance(value, owner):
+            return _bound(stored, value)
+    raise LookupError(f"no instance of {owner_name} exists once {module.__name__} is imported")
+
+
+def _bound(stored: Any, instance: Any) -> Any:
+    if isinstance(stored, FunctionType) and not hasattr(stored, "__wrapped__"):
+        return getattr(instance, stored.__name__)
+    return _WithInstance(stored, instance)
+
+
+class _WithInstance:
+    """A jitted method with its instance: as static or traced first argument, as it was declared."""
+
+    def __init__(self, method: Any, instance: Any) -> None:
+        self._method, self._instance = traceable(method), instance
+
+    def trace(self, *arguments: Any) -> Any:
+        return self._method.trace(self._instance, *arguments)
+
+    def lower(self, *arguments: Any) -> Any:
+        return self.trace(*arguments).lower()

@@ -1,0 +1,207 @@
+"""Everything that touches JAX's private parts. Works with 0.4.30 to 0.12; what a version lacks is left out.
+
+Two places of JAX are watched. `_infer_params` is what every jitted call goes through when its signature is new: it has
+the function, the arguments and, once it returns, the jaxpr that JAX itself traced, so nothing is traced twice.
+`DynamicJaxprTrace._new_const` is where a trace meets a concrete array, while the frames that hold it are running.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any, Callable, Protocol
+
+import jax
+import numpy as np
+from jax._src import core, pjit
+from jax._src.interpreters import partial_eval
+
+
+@dataclass(frozen=True)
+class JitCall:
+    """One call that reached `_infer_params`."""
+
+    fun: Any
+    static_argnums: tuple[int, ...]
+    static_argnames: tuple[str, ...]
+    donate_argnums: tuple[int, ...]
+    donate_argnames: tuple[str, ...]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What `_infer_params` made of it."""
+
+    params: dict[str, Any]
+    """Parameters of the jit equation; `jaxpr` is among them."""
+    outer_tracers: int
+
+
+class Observer(Protocol):
+    """Who is told of traces. Neither method may raise."""
+
+    def begin(self, call: JitCall, caller: FrameType) -> Any:
+        """A jitted call; returns something for `end`, or None to hear no more of it."""
+
+    def end(self, token: Any, inferred: Inferred | None, error: BaseException | None) -> None:
+        """It has its jaxpr, or failed."""
+
+    def constant(self, value: Any, frame: FrameType) -> None:
+        """A running trace met a concrete array."""
+
+
+_observer: Observer | None = None
+
+
+def observe(observer: Observer | None) -> None:
+    """Sets who is told; None for nobody."""
+    global _observer
+    _observer = observer
+
+
+def _observed(*call: Any) -> Any:
+    """Stands in for `_infer_params`: (info, args, kwargs) up to 0.4.30, (fun, info, args, kwargs) since."""
+    observer = _observer
+    if observer is None:
+        return _infer_params(*call)
+    fun, info = (call[0].fun, call[0]) if len(call) == 3 else call[:2]
+    jit_call = JitCall(
+        fun,
+        tuple(info.static_argnums),
+        tuple(info.static_argnames),
+        tuple(info.donate_argnums),
+        tuple(info.donate_argnames),
+        call[-2],
+        call[-1],
+    )
+    token = observer.begin(jit_call, sys._getframe(1))
+    if token is None:
+        return _infer_params(*call)
+    return _user_trace(observer, token, call)
+
+
+def _user_trace(observer: Observer, token: Any, call: tuple[Any, ...]) -> Any:
+    try:
+        result = _infer_params(*call)
+    except BaseException as error:
+        observer.end(token, None, error)
+        raise
+    first = result[0]
+    if hasattr(first, "params"):
+        inferred = Inferred(first.params, len(getattr(first, "consts", ())))
+    else:
+        inferred = Inferred(result[1], result[7])
+    observer.end(token, inferred, None)
+    return result
+
+
+BOUNDARIES: frozenset[CodeType] = frozenset({_observed.__code__, _user_trace.__code__})
+"""Frames of these lie between a jitted function's body and its call."""
+
+USER_BOUNDARY: CodeType = _user_trace.__code__
+"""The same, only for functions that are the observer's business."""
+
+
+def _observed_constant(self: Any, aval: Any, value: Any, *rest: Any, **named: Any) -> Any:
+    tracer = _new_const(self, aval, value, *rest, **named)
+    if _observer is not None and getattr(value, "shape", ()):
+        _observer.constant(value, sys._getframe(1))
+    return tracer
+
+
+_infer_params: Callable[..., Any] | None = getattr(pjit, "_infer_params", None)
+if _infer_params is not None:
+    pjit._infer_params = _observed
+
+_dynamic_trace = getattr(partial_eval, "DynamicJaxprTrace", None)
+_new_const: Callable[..., Any] | None = getattr(_dynamic_trace, "_new_const", None)
+if _new_const is not None:
+    _dynamic_trace._new_const = _observed_constant  # type: ignore[union-attr]
+
+
+NOT_COMPILED = frozenset({"eval_shape", "jit_eval_shape", "make_jaxpr_f"})
+"""Functions of JAX that trace only to look."""
+
+
+def is_tracer(value: Any) -> bool:
+    """Is it a value of a running trace?"""
+    return isinstance(value, core.Tracer)
+
+
+def is_array(value: Any) -> bool:
+    """Is it a concrete array, of NumPy or of JAX?"""
+    return isinstance(value, (np.ndarray, jax.Array)) and not isinstance(value, core.Tracer)
+
+
+def unwrapped(value: Any) -> Any:
+    """A constant of a jaxpr without the wrapper that JAX put around host arrays (0.7 on)."""
+    if type(value).__name__ in ("LiteralArray", "TypedNdArray"):
+        return getattr(value, "val", value)
+    return value
+
+
+def printed(jaxpr: Any) -> tuple[str, dict[Any, str]]:
+    """The text of a closed jaxpr, and the names that its variables have in it. No array is printed."""
+    inner = jaxpr.jaxpr if hasattr(jaxpr, "jaxpr") else jaxpr
+    with np.printoptions(threshold=8, edgeitems=2):
+        if not (hasattr(core, "pp_jaxpr") and hasattr(core, "JaxprPpContext") and hasattr(core, "JaxprPpSettings")):
+            return str(inner), {}
+        context, settings = core.JaxprPpContext(), core.JaxprPpSettings()
+        text = str(core.pp_jaxpr(inner, context, settings))
+        return text, dict(context.var_names)
+
+
+def variable(names: dict[Any, str], var: Any) -> str:
+    """Name of a variable in the printed jaxpr; empty when it is not in there."""
+    name = names.get(var, "")
+    return f"{name}{getattr(var, 'suffix', '') or ''}" if name else ""
+
+
+def raw_frames(eqn: Any) -> list[tuple[CodeType, int]]:
+    """Code and instruction of every frame that led to an equation, innermost first."""
+    trace = getattr(getattr(eqn, "source_info", None), "traceback", None)
+    if trace is None:
+        return []
+    try:
+        codes, instructions = trace.raw_frames()
+    except Exception:
+        return []
+    return list(zip(codes, instructions))
+
+
+def pytree_children(value: Any) -> list[tuple[str, Any]] | None:
+    """One level of a pytree: (path as written, child). None when it is a leaf."""
+    flatten = jax.tree_util.tree_flatten_with_path
+    leaves, _ = flatten(value, is_leaf=lambda inner: inner is not value)
+    if len(leaves) == 1 and not leaves[0][0]:
+        return None
+    return [(jax.tree_util.keystr(path), child) for path, child in leaves]
+
+
+def canonical_dtype(dtype: Any) -> Any:
+    """The dtype that JAX makes of it under the present x64 setting."""
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+        return dtype
+    return jax.dtypes.canonicalize_dtype(dtype)
+
+
+def sharding_of(value: Any) -> str | None:
+    """How a jax.Array is spread over devices; None when it lies on one."""
+    sharding = getattr(value, "sharding", None)
+    if sharding is None or type(sharding).__name__ == "SingleDeviceSharding":
+        return None
+    try:
+        if len(sharding.device_set) == 1:
+            return None
+    except Exception:
+        return None
+    spec = getattr(sharding, "spec", None)
+    return f"{spec} over {len(sharding.device_set)} devices" if spec is not None else str(sharding)
+
+
+def warm_up() -> None:
+    """Traces once, so that what JAX imports late is there. Starts no backend."""
+    jax.jit(lambda x: jax.numpy.tanh(x @ x).sum()).trace(jax.ShapeDtypeStruct((2, 2), np.float32))

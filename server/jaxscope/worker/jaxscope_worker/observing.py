@@ -1,0 +1,222 @@
+"""Watches what is traced while the user's code runs, and keeps of each trace what the reply will say."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import traceback
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from . import arrays, jax_compat, naming, signatures, targets
+from .failing import failure_of
+from .jax_compat import Inferred, JitCall
+from .reaching import Index
+from .sources import UserFiles
+from .targets import Target
+from .wire.messages import NotTraced, Parameter, Place
+
+_MAX_CAPTURES = 4
+"""Places where one trace meets the same array that are looked at."""
+
+
+@dataclass
+class Record:
+    """One trace of a function, or the look-up of an earlier one."""
+
+    number: int
+    call: JitCall
+    target: Target | None
+    parameters: tuple[Parameter, ...]
+    jitted_at: Place | None
+    source: str
+    origin: str
+    under: Record | None
+    started: float
+    only_looked: bool
+    """Traced for its shapes or its jaxpr only; nothing was going to be compiled."""
+    seconds: float | None = None
+    inferred: Inferred | None = None
+    names: dict[tuple[Any, ...], naming.Name] = field(default_factory=dict)
+    """By the constant's key."""
+    unnamed: dict[tuple[Any, ...], Place] = field(default_factory=dict)
+    """Where the trace met an array that no name reaches."""
+    captures: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    keep: list[Any] = field(default_factory=list)
+    """Arrays whose keys are in use: their memory must not be another's meanwhile."""
+    calls: int = 1
+    index: Index | None = None
+
+
+class Observer:
+    """Collects records; `jax_compat` calls it while the user's code traces. One per request."""
+
+    def __init__(self, files: UserFiles, min_bytes: int) -> None:
+        self.files, self.min_bytes = files, min_bytes
+        self.records: list[Record] = []
+        self.failed: list[NotTraced] = []
+        self.source, self.origin = "run", ""
+        self.names: dict[tuple[Any, ...], naming.Name] = {}
+        """By the constant's key, over all traces: a nested jit's body may have been traced under another function."""
+        self._by_jaxpr: dict[int, Record] = {}
+        self._keep: list[Any] = []
+        self._stacks = threading.local()
+        self._lock = threading.Lock()
+        self._reported: BaseException | None = None
+
+    # ------------------------------------------------------------ what jax_compat calls
+
+    def begin(self, call: JitCall, caller: FrameType) -> Record | None:
+        try:
+            return self._begin(call, caller)
+        except Exception:
+            traceback.print_exc()
+            return None
+
+    def end(self, token: Record, inferred: Inferred | None, error: BaseException | None) -> None:
+        try:
+            self._end(token, inferred, error)
+        except Exception:
+            traceback.print_exc()
+
+    def constant(self, value: Any, frame: FrameType) -> None:
+        try:
+            self._constant(value, frame)
+        except Exception:
+            traceback.print_exc()
+
+    # ------------------------------------------------------------ records
+
+    def _begin(self, call: JitCall, caller: FrameType) -> Record | None:
+        if targets.is_library(call.fun):
+            return None
+        target = targets.find(call, self.files)
+        if target is None and _is_jax(call.fun):
+            return None
+        at = self._calling(caller)
+        stack = self._stack()
+        record = Record(
+            number=0,
+            call=call,
+            target=target,
+            parameters=_parameters(call),
+            jitted_at=self.files.frame_place(at) if isinstance(at, FrameType) else None,
+            source=self.source,
+            origin=self.origin,
+            under=stack[-1] if stack else None,
+            started=time.perf_counter(),
+            only_looked=at is _NOT_COMPILED or any(outer.only_looked for outer in stack),
+        )
+        stack.append(record)
+        return record
+
+    def _end(self, record: Record, inferred: Inferred | None, error: BaseException | None) -> None:
+        seconds = time.perf_counter() - record.started
+        stack = self._stack()
+        while stack and stack.pop() is not record:
+            pass
+        record.index = None
+        if inferred is None:
+            if error is not None and record.target is not None:
+                self._fail(record, error)
+            return
+        jaxpr = inferred.params["jaxpr"]
+        with self._lock:
+            self._keep += record.keep
+            if record.only_looked:
+                return
+            known = self._by_jaxpr.get(id(jaxpr))
+            if known is not None:
+                known.calls += 1
+                return
+            record.inferred = inferred
+            # The names were found while it was traced; a jaxpr from a cache was traced when nobody looked.
+            record.seconds = seconds
+            record.number = len(self.records) + 1
+            self.records.append(record)
+            self._by_jaxpr[id(jaxpr)] = record
+        # The arguments must not outlive the call: they may be most of the memory there is.
+        record.call = JitCall(record.call.fun, (), (), (), (), (), {})
+
+    def _fail(self, record: Record, error: BaseException) -> None:
+        target = record.target
+        if target is None or error is self._reported:
+            return
+        self._reported = error
+        signature = ", ".join(f"{p.name}: {p.type}" for p in record.parameters)
+        failure = failure_of(error, self.files)
+        self.failed.append(
+            NotTraced(target.path, target.qualname, target.line, failure.message, failure, signature, record.source)
+        )
+
+    # ------------------------------------------------------------ constants
+
+    def _constant(self, value: Any, frame: FrameType) -> None:
+        if arrays.size_of(tuple(value.shape), value.dtype) < self.min_bytes:
+            return
+        stack = self._stack()
+        if not stack:
+            return
+        record = stack[-1]
+        key = arrays.key_of(value)
+        if key in record.names or record.captures.get(key, 0) >= _MAX_CAPTURES:
+            return
+        record.captures[key] = record.captures.get(key, 0) + 1
+        frames = self._frames(frame)
+        if not frames:
+            return
+        if record.index is None:
+            record.index = Index()
+        scopes = naming.scopes_of_frames(frames, record.target, self.files)
+        found = naming.find(value, scopes, record.index)
+        record.keep.append(value)
+        if found is not None:
+            record.names[key] = self.names[key] = found
+        else:
+            record.unnamed.setdefault(key, self.files.frame_place(frames[-1]))
+
+    def _frames(self, frame: FrameType | None) -> list[FrameType]:
+        """The user's frames inside the running trace, outermost first."""
+        found: list[FrameType] = []
+        while frame is not None and frame.f_code is not jax_compat.USER_BOUNDARY:
+            if self.files.owns(frame.f_code.co_filename):
+                found.append(frame)
+            frame = frame.f_back
+        return found[::-1]
+
+    def _calling(self, frame: FrameType | None) -> Any:
+        """The user's frame that called; _NOT_COMPILED when JAX was only asked for shapes or a jaxpr."""
+        while frame is not None and not self.files.owns(frame.f_code.co_filename):
+            if frame.f_code.co_name in jax_compat.NOT_COMPILED and _is_jax_file(frame.f_code.co_filename):
+                return _NOT_COMPILED
+            frame = frame.f_back
+        return frame
+
+    def _stack(self) -> list[Record]:
+        if not hasattr(self._stacks, "records"):
+            self._stacks.records = []
+        return self._stacks.records  # type: ignore[no-any-return]
+
+
+_NOT_COMPILED = object()
+
+
+def _is_jax_file(filename: str) -> bool:
+    package = sys.modules["jax"].__file__ or ""
+    return filename.startswith(package[: -len("__init__.py")])
+
+
+def _is_jax(fun: Any) -> bool:
+    code = getattr(fun, "__code__", None)
+    if code is not None:
+        return _is_jax_file(code.co_filename)
+    return type(fun).__module__.split(".")[0] in ("jax", "jaxlib")
+
+
+def _parameters(call: JitCall) -> tuple[Parameter, ...]:
+    return tuple(
+        Parameter(name, signatures.static_repr(value) if static else signatures.short_tree(value), static, donated)
+        for name, value, static, donated in targets.call_arguments(call)
+    )

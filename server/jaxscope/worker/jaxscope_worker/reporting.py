@@ -1,0 +1,169 @@
+"""Turns what was observed into the reply, and keeps the programs alive for later requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import arrays, jax_compat, naming, signatures, walking
+from .naming import Name
+from .observing import Observer, Record
+from .reaching import Index
+from .session import LiveConstant, Program, Session
+from .walking import Found, Walk
+from .wire.messages import Constant, TracedFunction
+
+_NAMED_JAXPR_EQUATIONS = 2_000
+"""Larger jaxprs are printed only when asked for; their variables are then named without printing."""
+
+
+class Reporter:
+    """Reports the records of one observer."""
+
+    def __init__(self, observer: Observer, session: Session) -> None:
+        self.observer, self.session, self.files = observer, session, observer.files
+        self._keys: dict[tuple[Any, ...], int] = {}
+        self._merged: dict[tuple[Any, ...], TracedFunction] = {}
+        self._ids: dict[int, str] = {}
+        """Record number to the id that stands for it."""
+
+    def functions(self) -> tuple[TracedFunction, ...]:
+        """All functions of the user's, each signature once, in the order in which their traces ended."""
+        for record in self.observer.records:
+            self._report(record)
+        found = []
+        for program in self.session.programs.values():
+            if program.function is not None and program.id in set(self._ids.values()):
+                program.function = self._with_under(program.function, program.id)
+                found.append(program.function)
+        return tuple(found)
+
+    def _with_under(self, function: TracedFunction, number: str) -> TracedFunction:
+        record = next(r for r in self.observer.records if self._ids.get(r.number) == number)
+        outer = record.under
+        while outer is not None and outer.number not in self._ids:
+            outer = outer.under
+        values = {**function.__dict__, "under": self._ids[outer.number] if outer is not None else None}
+        return TracedFunction(**values)
+
+    def _report(self, record: Record) -> None:
+        if record.inferred is None:
+            return
+        params = record.inferred.params
+        closed = params["jaxpr"]
+        walk = walking.walk(closed, self.files, self.observer.min_bytes)
+        place = self._identity(record, walk)
+        if place is None:
+            return
+        path, qualname, line = place
+        large = sorted((f for f in walk.constants if f.bytes >= self.observer.min_bytes), key=lambda f: -f.bytes)
+        small = [f for f in walk.constants if f.bytes < self.observer.min_bytes]
+        names = self._variables(closed, walk)
+        constants = tuple(self._constant(found, record, names) for found in large)
+        signature = (
+            path, qualname, line, record.parameters, record.source,
+            tuple((c.name, c.shape, c.dtype, c.owner) for c in constants), walk.equations,
+        )  # fmt: skip
+        merged = self._merged.get(signature)
+        if merged is not None:
+            self._ids[record.number] = merged.id
+            program = self.session.programs[merged.id]
+            assert program.function is not None
+            values = {**program.function.__dict__, "calls": program.function.calls + record.calls}
+            program.function = TracedFunction(**values)
+            return
+        number = f"f{len(self.session.programs) + 1}"
+        inner, _ = walking.parts(closed)
+        function = TracedFunction(
+            id=number,
+            path=path,
+            function=qualname,
+            line=line,
+            jitted_at=record.jitted_at,
+            parameters=record.parameters,
+            out=tuple(signatures.short_aval(atom.aval) for atom in inner.outvars),
+            source=record.source,
+            origin=record.origin,
+            calls=record.calls,
+            equations=walk.equations,
+            jaxpr=self.session.add_text(f"jaxpr:{number}", lambda: jax_compat.printed(closed)[0]),
+            constants=constants,
+            small_constants=len(small),
+            trace_seconds=record.seconds,
+        )
+        self._ids[record.number], self._merged[signature] = number, function
+        live = [LiveConstant(f.value, f.key, f.aval, c) for f, c in zip(large, constants)]
+        live += [LiveConstant(f.value, f.key, f.aval) for f in small]
+        self.session.programs[number] = Program(
+            id=number,
+            jaxpr=closed,
+            in_avals=tuple(var.aval for var in inner.invars),
+            donated=tuple(params.get("donated_invars", ())),
+            outer_tracers=record.inferred.outer_tracers,
+            constants=live,
+            name=str(params.get("name", qualname)),
+            fun=record.call.fun,
+            params=dict(params),
+            function=function,
+        )
+
+    def _identity(self, record: Record, walk: Walk) -> tuple[str, str, int] | None:
+        """Path, qualified name and line of the user's function; None when the body is not the user's."""
+        if record.target is not None:
+            return record.target.path, record.target.qualname, record.target.line
+        if walk.outermost is None:
+            return None
+        code = walk.outermost[0]
+        found = self.files.definition(code)
+        return (self.files.path(code.co_filename), found.qualname, found.line) if found is not None else None
+
+    def _variables(self, closed: Any, walk: Walk) -> dict[Any, str]:
+        if not any(f.bytes >= self.observer.min_bytes for f in walk.constants):
+            return {}
+        if walk.equations <= _NAMED_JAXPR_EQUATIONS:
+            return jax_compat.printed(closed)[1]
+        inner, _ = walking.parts(closed)
+        return {var: _letters(index) for index, var in enumerate(inner.constvars)}
+
+    def _constant(self, found: Found, record: Record, names: dict[Any, str]) -> Constant:
+        name = self._name(found, record)
+        value = jax_compat.unwrapped(found.value)
+        shape = tuple(int(n) for n in found.aval.shape)
+        return Constant(
+            name=name.name,
+            holder=name.holder,
+            owner=name.owner,
+            shape=shape,
+            dtype=str(found.aval.dtype),
+            bytes=found.bytes,
+            representation=name.representation,
+            source_dtype=name.source_dtype,
+            sharding=jax_compat.sharding_of(value),
+            splat=arrays.splat(value),
+            bound=name.bound,
+            variable=jax_compat.variable(names, found.var) if found.var is not None else "",
+            reads=tuple(found.reads),
+            key=self._keys.setdefault(found.key, len(self._keys) + 1),
+        )
+
+    def _name(self, found: Found, record: Record) -> Name:
+        known = record.names.get(found.key) or self.observer.names.get(found.key)
+        if known is None and record.target is not None:
+            scopes = naming.scopes_of_functions(record.target, self.files)
+            known = naming.find(found.value, scopes, Index())
+        if known is not None:
+            return known
+        host = found.key[0] == "np"
+        at = record.unnamed.get(found.key) or next((r.frames[0] for r in found.reads if r.frames), None)
+        owner = at.function if at is not None else (record.target.qualname if record.target is not None else "")
+        representation = "same numpy array" if host else "same jax.Array"
+        return Name(None, "made" if host else "unknown", owner, representation, str(found.value.dtype), at if host else None)
+
+
+def _letters(index: int) -> str:
+    """`a` … `z`, `aa`, `ab` …: how JAX numbers the variables of a printed jaxpr."""
+    text = ""
+    index += 1
+    while index:
+        index, letter = divmod(index - 1, 26)
+        text = chr(ord("a") + letter) + text
+    return text

@@ -1,0 +1,161 @@
+"""The user's files: which they are, what the functions in them are called, and where a running code object stands.
+
+Names come from the source, not from `__qualname__`: `functools.wraps` overwrites that, and before Python 3.11 a code
+object does not know it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import os
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Iterator
+
+from .wire.messages import Place
+
+_APART = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_BUNDLED = os.path.dirname(os.path.realpath(__file__)) + os.sep
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A def or lambda of a file."""
+
+    qualname: str
+    name: str
+    first: int
+    """First line, decorators included, as `co_firstlineno` has it."""
+    line: int
+    """Line of the `def` or `lambda`."""
+    end: int
+
+
+class UserFiles:
+    """The files under `root` that are the user's own: not installed packages, not the interpreter's library."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root) + os.sep
+        self._apart = [os.path.realpath(p) + os.sep for p in {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)}]
+        # A project whose interpreter lies in the project is normal; one that lies in the interpreter is not.
+        self._apart = [p for p in self._apart if not self.root.startswith(p)]
+        self._owned: dict[str, str | None] = {}
+        self._definitions: dict[str, tuple[Definition, ...]] = {}
+
+    def owns(self, filename: str) -> bool:
+        """Is it one of the user's own files?"""
+        return self._real(filename) is not None
+
+    def path(self, filename: str) -> str:
+        """The one spelling of a file's path that replies use."""
+        return self._real(filename) or os.path.realpath(filename)
+
+    def _real(self, filename: str) -> str | None:
+        if filename not in self._owned:
+            real = None if filename.startswith("<") else os.path.realpath(filename)
+            if real and (
+                not real.startswith(self.root)
+                or any(part in real[len(self.root) - 1 :] for part in _APART)
+                or any(real.startswith(p) for p in self._apart)
+                or real.startswith(_BUNDLED)
+            ):
+                real = None
+            self._owned[filename] = real
+        return self._owned[filename]
+
+    def line(self, path: str, number: int) -> str:
+        """Text of a line, without blanks around it."""
+        return linecache.getline(path, number).strip()
+
+    def definition(self, code: CodeType) -> Definition | None:
+        """The def or lambda that `code` was compiled from; for a comprehension the one around it; None for a module."""
+        known = self._of_file(code.co_filename)
+        exact = [d for d in known if d.first == code.co_firstlineno and d.name == code.co_name]
+        if exact:
+            if len(exact) > 1 and hasattr(code, "co_qualname"):
+                exact = [d for d in exact if d.qualname == code.co_qualname] or exact
+            return exact[0]
+        around = [d for d in known if d.first <= code.co_firstlineno <= d.end]
+        return max(around, key=lambda d: d.first, default=None)
+
+    def qualname(self, code: CodeType) -> str:
+        """Qualified name of the function that `code` belongs to; empty for a module."""
+        if code.co_name == "<module>":
+            return ""
+        found = self.definition(code)
+        if found is not None:
+            return found.qualname
+        return getattr(code, "co_qualname", code.co_name)
+
+    def _of_file(self, filename: str) -> tuple[Definition, ...]:
+        if filename not in self._definitions:
+            text = "".join(linecache.getlines(filename))
+            try:
+                self._definitions[filename] = tuple(_definitions(ast.parse(text), ""))
+            except (SyntaxError, ValueError, RecursionError):
+                self._definitions[filename] = ()
+        return self._definitions[filename]
+
+    def place(self, code: CodeType, lasti: int, line: int | None = None) -> Place:
+        """Where `code` stands at the instruction `lasti`."""
+        at, column, end_line, end_column = position(code, lasti)
+        path = self.path(code.co_filename)
+        if column is not None and end_column is not None:
+            column = _characters(path, at or line or 0, column)
+            end_column = _characters(path, end_line or 0, end_column)
+        return Place(path, at or line or code.co_firstlineno, column, end_line, end_column, self.qualname(code))
+
+    def frame_place(self, frame: FrameType) -> Place:
+        """Where a running frame stands."""
+        return self.place(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+    def first_of(self, frame: FrameType | None) -> FrameType | None:
+        """`frame`, or the nearest caller of it, that is the user's."""
+        while frame is not None and not self.owns(frame.f_code.co_filename):
+            frame = frame.f_back
+        return frame
+
+
+def _characters(path: str, line: int, offset: int) -> int:
+    """Column counted in characters from 1, of a UTF-8 offset from 0."""
+    text = linecache.getline(path, line)
+    if text.isascii():
+        return offset + 1
+    return len(text.encode()[:offset].decode(errors="replace")) + 1
+
+
+@functools.lru_cache(maxsize=4096)
+def _positions(code: CodeType) -> tuple[tuple[int | None, int | None, int | None, int | None], ...] | None:
+    return tuple(code.co_positions()) if hasattr(code, "co_positions") else None
+
+
+def position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
+    """Line, column (UTF-8, from 0), end line and end column of an instruction; None for what Python does not know."""
+    known = _positions(code)
+    if known is not None:
+        index = lasti // 2
+        if 0 <= index < len(known):
+            line, end_line, column, end_column = known[index]
+            return line, column, end_line, end_column
+        return None, None, None, None
+    for start, end, line in code.co_lines():
+        if start <= lasti < end:
+            return line, None, None, None
+    return None, None, None, None
+
+
+def _definitions(node: ast.AST, prefix: str) -> Iterator[Definition]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            name = "<lambda>" if isinstance(child, ast.Lambda) else child.name
+            decorators = [] if isinstance(child, ast.Lambda) else child.decorator_list
+            first = min([child.lineno, *(d.lineno for d in decorators)])
+            yield Definition(prefix + name, name, first, child.lineno, child.end_lineno or child.lineno)
+            yield from _definitions(child, f"{prefix}{name}.<locals>.")
+        elif isinstance(child, ast.ClassDef):
+            yield from _definitions(child, f"{prefix}{child.name}.")
+        else:
+            yield from _definitions(child, prefix)

@@ -1,0 +1,189 @@
+"""The array constants of a traced program, with the equations that really consume them.
+
+A constant may enter at the top or with the jaxpr of a nested jit, and reach its consumer through loops, branches and
+further jits. It is followed into them, so that a read is reported at the `dot_general` inside a scan, not at the scan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, Iterator
+
+from . import arrays, jax_compat
+from .sources import UserFiles
+from .wire.messages import Place, Read
+
+MAX_READS = 50
+
+
+@dataclass
+class Found:
+    """A constant array in a jaxpr."""
+
+    value: Any
+    key: tuple[Any, ...]
+    aval: Any
+    var: Any
+    """The constvar that holds it, of the outermost jaxpr that does; None for a literal."""
+    bytes: int
+    reads: list[Read] = field(default_factory=list)
+
+
+@dataclass
+class Walk:
+    """What a walk over a closed jaxpr found."""
+
+    constants: list[Found]
+    equations: int
+    """All equations, those of nested jaxprs included."""
+    outermost: tuple[CodeType, int] | None
+    """Outermost frame of the user's in the body, from the first equation that has one."""
+
+
+def walk(closed: Any, files: UserFiles, min_bytes: int) -> Walk:
+    """Finds the constants of a closed jaxpr; reads are collected for those of at least `min_bytes`."""
+    walker = _Walker(files, min_bytes)
+    walker.enter(closed, {}, ())
+    return Walk(list(walker.found.values()), walker.equations, walker.outermost)
+
+
+def is_jaxpr(value: Any) -> bool:
+    """Is it a jaxpr, open or closed?"""
+    return hasattr(value, "eqns") and (hasattr(value, "invars") or hasattr(value, "consts"))
+
+
+def parts(jaxpr: Any) -> tuple[Any, list[tuple[Any, Any]]]:
+    """The open jaxpr, and its constvars with their values where it has values."""
+    values = getattr(jaxpr, "consts", None)
+    inner = jaxpr.jaxpr if hasattr(jaxpr, "jaxpr") else jaxpr
+    return inner, list(zip(inner.constvars, values)) if values is not None else []
+
+
+def nested(eqn: Any) -> Iterator[tuple[str, Any]]:
+    """The jaxprs among an equation's parameters, with the parameter's name."""
+    for name, value in eqn.params.items():
+        for jaxpr in _inside(value, 3):
+            yield name, jaxpr
+
+
+def _inside(value: Any, depth: int) -> Iterator[Any]:
+    if is_jaxpr(value):
+        yield value
+    elif depth == 0:
+        return
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _inside(item, depth - 1)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _inside(item, depth - 1)
+    elif type(value).__module__.startswith("jax") and hasattr(value, "__dataclass_fields__"):
+        for name in value.__dataclass_fields__:
+            yield from _inside(getattr(value, name, None), depth - 1)
+
+
+Frames = tuple[tuple[CodeType, int], ...]
+
+
+class _Walker:
+    def __init__(self, files: UserFiles, min_bytes: int) -> None:
+        self.files, self.min_bytes = files, min_bytes
+        self.found: dict[tuple[Any, ...], Found] = {}
+        self.equations = 0
+        self.outermost: tuple[CodeType, int] | None = None
+
+    def enter(self, jaxpr: Any, env: dict[Any, Found], outer: Frames, depth: int = 0) -> None:
+        inner, constants = parts(jaxpr)
+        for var, value in constants:
+            found = self._record(value, var)
+            if found is not None:
+                env[var] = found
+        for eqn in inner.eqns:
+            self._equation(eqn, env, outer, depth)
+        for atom in inner.outvars if depth == 0 else ():
+            found = self._operand(atom, env)
+            if found is not None and found.bytes >= self.min_bytes:
+                found.reads.append(Read("output", ()))
+
+    def _record(self, value: Any, var: Any) -> Found | None:
+        value = jax_compat.unwrapped(value)
+        aval = getattr(var, "aval", value)
+        shape = getattr(aval, "shape", None)
+        if not shape or not hasattr(aval, "dtype") or not hasattr(value, "shape"):
+            return None
+        key = arrays.key_of(value)
+        if key not in self.found:
+            is_literal = hasattr(var, "val")
+            size = arrays.size_of(tuple(shape), aval.dtype)
+            self.found[key] = Found(value, key, aval, None if is_literal else var, size)
+        return self.found[key]
+
+    def _operand(self, atom: Any, env: dict[Any, Found]) -> Found | None:
+        if hasattr(atom, "val"):
+            return self._record(atom.val, atom)
+        return env.get(atom)
+
+    def _equation(self, eqn: Any, env: dict[Any, Found], outer: Frames, depth: int) -> None:
+        self.equations += 1
+        if self.outermost is None and depth == 0:
+            self.outermost = self._outermost(eqn)
+        operands = [self._operand(atom, env) for atom in eqn.invars]
+        routed: set[int] = set()
+        frames: Frames | None = None
+        for name, jaxpr in nested(eqn):
+            inner, _ = parts(jaxpr)
+            inside: dict[Any, Found] = {}
+            for index, var in _route(eqn, name, jaxpr, inner):
+                found = operands[index]
+                if found is not None:
+                    inside[var] = found
+                    routed.add(index)
+            if eqn.primitive.name in ("pjit", "jit"):
+                # The body was traced once, for whoever called it first; who called it here is in this equation.
+                frames = frames if frames is not None else self._frames(eqn, outer)
+                self.enter(jaxpr, inside, frames, depth + 1)
+            else:
+                self.enter(jaxpr, inside, outer, depth + 1)
+        for index, found in enumerate(operands):
+            if found is None or index in routed or found.bytes < self.min_bytes or len(found.reads) >= MAX_READS:
+                continue
+            frames = frames if frames is not None else self._frames(eqn, outer)
+            read = Read(eqn.primitive.name, tuple(self._place(*frame) for frame in frames))
+            if read not in found.reads:
+                found.reads.append(read)
+
+    def _outermost(self, eqn: Any) -> tuple[CodeType, int] | None:
+        own = self._frames(eqn, ())
+        return own[-1] if own else None
+
+    def _frames(self, eqn: Any, outer: Frames) -> Frames:
+        """The user's frames of an equation, up to the body of the jit it lies in, then those of the enclosing ones."""
+        own = []
+        for code, instruction in jax_compat.raw_frames(eqn):
+            if code in jax_compat.BOUNDARIES:
+                break
+            if self.files.owns(code.co_filename):
+                own.append((code, instruction))
+        return (*own, *outer)
+
+    def _place(self, code: CodeType, instruction: int) -> Place:
+        return self.files.place(code, instruction)
+
+
+def _route(eqn: Any, name: str, jaxpr: Any, inner: Any) -> list[tuple[int, Any]]:
+    """Which operand of an equation becomes which variable of its nested jaxpr."""
+    count, invars = len(eqn.invars), list(inner.invars)
+    constvars = [] if getattr(jaxpr, "consts", None) else list(inner.constvars)
+    primitive, params = eqn.primitive.name, eqn.params
+    indices = list(range(count))
+    if primitive == "while":
+        condition, body = params["cond_nconsts"], params["body_nconsts"]
+        carried = indices[condition + body :]
+        indices = indices[:condition] + carried if name == "cond_jaxpr" else indices[condition:]
+    elif primitive == "cond":
+        indices = indices[1:]
+    if len(indices) == len(constvars) + len(invars):
+        return list(zip(indices, constvars + invars))
+    from_the_front = len(indices) <= len(invars) or primitive.startswith(("pallas", "custom_"))
+    return list(zip(indices if from_the_front else indices[-len(invars) :], invars)) if invars else []
