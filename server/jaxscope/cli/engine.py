@@ -1,0 +1,190 @@
+"""One project's files with the engine and the workers behind them, as the commands use them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+
+from jaxscope.cli.problem import Problem
+from jaxscope.cli.report import ErrorRow, FileReport, failure_row, function_row, reply_errors
+from jaxscope.cli.settings import Settings, settings_for
+from jaxscope.cli.targets import Target, shown_path
+from jaxscope.ide.workspace import Workspace
+from jaxscope.tracing.locations import project_root
+from jaxscope.tracing.planning import entry_names, plan
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TraceRequest
+from jaxscope.workers.interpreter import find_interpreter
+from jaxscope.workers.pool import Pool, Session
+
+Step = Callable[[], None]
+WORKERS = 2
+"""Files traced at the same time."""
+
+
+@dataclass
+class Group:
+    """The files of one project."""
+
+    root: str
+    settings: Settings
+    targets: list[Target]
+    entries: tuple[str, ...]
+    workspace: Workspace = field(init=False)
+    errors: dict[str, list[ErrorRow]] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Why a file was not run, by path."""
+    hello: Hello | None = None
+    _pool: Pool | None = None
+
+    def __post_init__(self) -> None:
+        self.workspace = Workspace(self.root, self.settings.config)
+
+    def pool(self, *, spare: bool = False) -> Pool:
+        """The workers, made at the first call."""
+        if self._pool is None:
+            interpreter = find_interpreter(self.settings.config.interpreter, os.getcwd())
+            self._pool = Pool(interpreter, self.settings.config, root=os.getcwd(), log=log, spare=spare, give_up=False)
+        return self._pool
+
+    def close(self) -> None:
+        """Ends the workers."""
+        if self._pool is not None:
+            self._pool.close()
+
+    def request(self, path: str, function: str | None = None, args: str | None = None) -> TraceRequest:
+        """What to run of a file, with the texts as they are in the workspace. Raises Problem."""
+        model = self.workspace.model(path)
+        if model is None:
+            raise Problem(f"cannot read {shown_path(path)}")
+        overlay = {file: text for file, text in self.workspace.open_texts().items() if file != path}
+        return plan(
+            model,
+            self.workspace.project,
+            self.settings.config,
+            self.entries,
+            args=args,
+            function=function,
+            text=model.module.text,
+            overlay=overlay or None,
+        )
+
+    def open(self, request: TraceRequest, *, device: bool = False) -> Session:
+        """Runs one file and keeps its worker. Raises Problem when the worker gave no answer."""
+        session = self.pool().open(request, "device" if device else "cpu")
+        if isinstance(session, Failure):
+            raise Problem(said(session))
+        self._take(session)
+        return session
+
+    def trace(self, targets: Sequence[Target], step: Step) -> None:
+        """Runs files for their evidence, some at a time; what goes wrong becomes an error of the file.
+
+        Raises Problem when the interpreter has no JAX, since then nothing can be run.
+        """
+        requests = [self.request(target.path) for target in targets]
+        pool = self.pool()
+        with ThreadPoolExecutor(min(WORKERS, len(requests) or 1)) as threads:
+            futures = {threads.submit(pool.open, request): request.path for request in requests}
+            try:
+                for future in as_completed(futures):
+                    self._settle(futures[future], future.result())
+                    step()
+            except BaseException:
+                for future in futures:
+                    future.cancel()
+                pool.close()
+                raise
+
+    def _settle(self, path: str, session: Session | Failure) -> None:
+        errors = self.errors.setdefault(path, [])
+        if not isinstance(session, Failure):
+            session.close()
+            self._take(session)
+            errors.extend(reply_errors(path, session.evidence.reply))
+        elif session.kind == "no-jax":
+            raise Problem(said(session))
+        else:
+            errors.append(failure_row(path, session))
+
+    def _take(self, session: Session) -> None:
+        self.hello = session.evidence.hello
+        self.workspace.set_evidence(session.evidence.path, session.evidence)
+
+    def to_trace(self) -> list[Target]:
+        """The files that there is a reason to run."""
+        return [target for target in self.targets if self._wants_trace(target)]
+
+    def _wants_trace(self, target: Target) -> bool:
+        model = self.workspace.model(target.path) if target.relevant else None
+        if model is None:
+            return False
+        if model.runs_when_imported and not self.entries:
+            self.skipped[target.path] = f"this file runs when imported ({model.runs_when_imported})"
+            return False
+        return target.named or bool(model.traced) or bool(set(self.entries) & entry_names(model))
+
+    def report(self, target: Target) -> FileReport:
+        """What there is to say of one file, by now."""
+        if not target.relevant:
+            return FileReport(target.path)
+        module = self.workspace.project.module(target.path)
+        if module is None:
+            return FileReport(target.path, errors=(ErrorRow(target.path, 1, "read", "the file cannot be read"),))
+        problems = tuple(
+            ErrorRow(target.path, problem.range.start.line, "syntax", problem.message) for problem in module.problems
+        )
+        judgement = self.workspace.judgement(target.path)
+        unasked = self.skipped.get(target.path) or self._unasked(target.path)
+        return FileReport(
+            target.path,
+            judgement.findings,
+            judgement.refuted,
+            tuple(function_row(facts, unasked) for facts in self.workspace.functions(target.path)),
+            (*problems, *self.errors.get(target.path, ())),
+        )
+
+    def _unasked(self, path: str) -> str:
+        if not self.settings.trace:
+            return "tracing was not asked for"
+        if self.workspace.evidence(path) is None:
+            return "the file was not run"
+        return "no shapes are known for it"
+
+
+def groups(targets: Iterable[Target], options: argparse.Namespace) -> list[Group]:
+    """The targets by project. Raises Problem for bad settings."""
+    found: dict[str, Group] = {}
+    for target in targets:
+        root = project_root(target.path, os.getcwd())
+        if root not in found:
+            found[root] = Group(root, settings_for(target.path, options), [], tuple(options.run))
+        found[root].targets.append(target)
+    return list(found.values())
+
+
+def check_entries(every: Sequence[Group]) -> None:
+    """Raises Problem when a function that is to be run is in none of the files."""
+    for group in every:
+        for entry in group.entries:
+            known = (
+                entry_names(model)
+                for other in every
+                for target in other.targets
+                if target.relevant and (model := other.workspace.model(target.path))
+            )
+            if not any(entry in names for names in known):
+                raise Problem(f"--run {entry}: none of the files has a function of that name")
+
+
+def said(failure: Failure) -> str:
+    """A failure for a person."""
+    return failure.message + (f"\n{failure.traceback.rstrip()}" if failure.traceback else "")
+
+
+def log(line: str) -> None:
+    """What the user's code printed, kept away from standard output."""
+    print(line, file=sys.stderr)

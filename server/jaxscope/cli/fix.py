@@ -1,0 +1,233 @@
+"""`jaxscope fix`: applies a rule's fixes one after the other, each verified where code may be run."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxscope.cli.engine import Group, check_entries, groups, said
+from jaxscope.cli.formats import json
+from jaxscope.cli.options import LEVELS
+from jaxscope.cli.problem import Problem
+from jaxscope.cli.targets import shown_path, targets
+from jaxscope.ide import fix as fixing
+from jaxscope.refactor.change import Refusal
+from jaxscope.rules.finding import Finding
+from jaxscope.source.files import read_source, write_source
+from jaxscope.text.edit import SourceChange
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
+
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A fix that was made."""
+
+    finding: Finding
+    files: tuple[str, ...]
+    reply: VerifyReply | None
+    """None: not verified, since no code may be run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A fix that was not made, and the place that prevents it."""
+
+    finding: Finding
+    reason: str
+    path: str
+    line: int
+
+
+@dataclass
+class Outcome:
+    """What became of the findings."""
+
+    applied: list[Applied] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fixes, writes and reports. Returns 1 when a fix was refused or failed its verification."""
+    every = groups(targets(options.paths), options)
+    if any(group.settings.trace for group in every):
+        check_entries(every)
+    outcome = Outcome()
+    texts: dict[str, tuple[str, str]] = {}
+    try:
+        for group in every:
+            _Fixer(group, options, outcome).fix_all()
+            texts |= {path: (read_source(path), text) for path, text in group.workspace.open_texts().items()}
+    finally:
+        for group in every:
+            group.close()
+    changed = {path: pair for path, pair in texts.items() if pair[0] != pair[1]}
+    if not options.diff:
+        _write(changed)
+    _print(options, outcome, changed)
+    return int(bool(outcome.refused))
+
+
+class _Fixer:
+    """Works through the findings of one project."""
+
+    def __init__(self, group: Group, options: argparse.Namespace, outcome: Outcome) -> None:
+        self._group, self._options, self._outcome = group, options, outcome
+        self._workspace = group.workspace
+
+    def fix_all(self) -> None:
+        """One finding after the other, each on the text that the one before left."""
+        if self._group.settings.trace:
+            wanted = self._group.to_trace()
+            self._group.pool(spare=True)
+            self._group.trace(wanted, lambda: None)
+            self._stop_on_errors([target.path for target in wanted])
+        wanted_keys = list(dict.fromkeys(map(_key, self._findings())))
+        for number, key in enumerate(wanted_keys):
+            finding = next((item for item in self._findings() if _key(item) == key), None)
+            # A fix before this one may have taken its array out as well.
+            if finding is not None and self._fix(finding) and number + 1 < len(wanted_keys):
+                self._trace_again()
+
+    def _stop_on_errors(self, paths: list[str]) -> None:
+        rows = [row for path in paths for row in self._group.errors.get(path, ()) if row.kind != "blocked"]
+        if rows:
+            shown = "\n".join(f"{shown_path(row.path)}:{row.line}: {row.kind}: {row.message}" for row in rows)
+            raise Problem(f"nothing was fixed, since a fix could not be verified:\n{shown}")
+
+    def _findings(self) -> list[Finding]:
+        options = self._options
+        # A hint says that something may be so: it is fixed when it is asked for by name.
+        least = LEVELS.index("hint" if options.name or options.function else "warning")
+        return [
+            finding
+            for target in self._group.targets
+            if target.relevant
+            for finding in self._workspace.judgement(target.path).findings
+            if finding.rule == options.rule
+            and LEVELS.index(finding.severity) >= least
+            and options.function in (None, finding.function)
+            and options.name in (None, finding.name)
+        ]
+
+    def _fix(self, finding: Finding) -> bool:
+        """Makes one fix in the workspace. Was it made?"""
+        offers = [offer for offer in finding.fixes if offer.safety == "safe" or self._options.unsafe]
+        if finding.fixes and not offers:
+            return self._refuse(finding, "the fix may change what the program does: --unsafe applies it")
+        change = fixing.prepare(self._workspace, finding)
+        if isinstance(change, Refusal):
+            return self._refuse(finding, change.reason, change.path, change.line)
+        reply = None
+        if self._group.settings.trace:
+            reply = self._verify(change, finding)
+            if isinstance(reply, str):
+                return self._refuse(finding, reply)
+        for file in change.files:
+            self._workspace.set_text(file.path, file.changed)
+        self._outcome.applied.append(Applied(finding, tuple(file.path for file in change.files), reply))
+        return True
+
+    def _refuse(self, finding: Finding, reason: str, path: str = "", line: int = 0) -> bool:
+        refused = Refused(finding, reason, path or finding.path, line or finding.range.start.line)
+        self._outcome.refused.append(refused)
+        return False
+
+    def _verify(self, change: SourceChange, finding: Finding) -> VerifyReply | str:
+        """What running the change showed, or why it must not be written."""
+        request = fixing.verification(self._workspace, change, finding, self._group.entries)
+        if request is None:
+            return "the changed file cannot be read"
+        reply = self._group.pool().verify(request)
+        if isinstance(reply, Failure):
+            return f"not verified: {said(reply).splitlines()[0]}"
+        return fixing.rejection(reply, finding) or reply
+
+    def _trace_again(self) -> None:
+        """Takes new evidence of the files that ran what has changed since."""
+        changed = {path for item in self._outcome.applied for path in item.files}
+        stale = [
+            target
+            for target in self._group.targets
+            if (evidence := self._workspace.evidence(target.path)) and changed & {target.path, *evidence.reply.imported}
+        ]
+        if stale:
+            self._group.trace(stale, lambda: None)
+
+
+def _key(finding: Finding) -> Key:
+    return finding.rule, finding.path, finding.function, finding.name
+
+
+def _write(changed: dict[str, tuple[str, str]]) -> None:
+    for path, (_, text) in changed.items():
+        try:
+            write_source(path, text)
+        except (OSError, UnicodeEncodeError) as error:
+            raise Problem(f"cannot write {shown_path(path)}: {error}") from None
+
+
+def _print(options: argparse.Namespace, outcome: Outcome, changed: dict[str, tuple[str, str]]) -> None:
+    if options.format == "json":
+        print(json.dump(_as_json(outcome)))
+        return
+    if options.diff:
+        for path, (old, new) in changed.items():
+            print(_diff(shown_path(path), old, new), end="")
+    elif not options.quiet:
+        for item in outcome.applied:
+            print(f"{', '.join(map(shown_path, item.files))}: {fixing.applied(item.reply, [item.finding])}")
+    for refused in outcome.refused:
+        finding = refused.finding
+        print(
+            f"{shown_path(refused.path)}:{refused.line}: not fixed: {finding.rule} `{finding.name}` in "
+            f"`{finding.function}`: {refused.reason}"
+        )
+    if not options.quiet and not options.diff and not outcome.applied and not outcome.refused:
+        print(f"Nothing to fix: no {options.rule} findings.")
+
+
+def _diff(path: str, old: str, new: str) -> str:
+    lines = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{path}", f"b/{path}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _as_json(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "version": json.VERSION,
+        "applied": [
+            {
+                "rule": item.finding.rule,
+                "name": item.finding.name,
+                "function": item.finding.function,
+                "files": [shown_path(path) for path in item.files],
+                "verified": _verified(item.reply),
+            }
+            for item in outcome.applied
+        ],
+        "refused": [
+            {
+                "rule": item.finding.rule,
+                "name": item.finding.name,
+                "function": item.finding.function,
+                "reason": item.reason,
+                "path": shown_path(item.path),
+                "line": item.line,
+            }
+            for item in outcome.refused
+        ],
+    }
+
+
+def _verified(reply: VerifyReply | None) -> dict[str, bool | None] | None:
+    if reply is None:
+        return None
+    return {
+        "imports": reply.imports,
+        "constant_gone": reply.constant_gone,
+        "avals_equal": reply.avals_equal,
+        "values_equal": reply.values_equal,
+    }

@@ -1,0 +1,23 @@
+"""A progress bar, on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress(title: str, total: int, wanted: bool) -> Iterator[Callable[[], None]]:
+    """Yields what to call after each of `total` steps. Shows a bar on standard error if that is a terminal."""
+    if not wanted or total < 2 or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    # Rich takes a tenth of a second to import, which only those who see its bar should pay.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)

@@ -1,0 +1,144 @@
+"""What `check` has to say, in plain values; the formats only write it down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jaxscope.ide.workspace import FunctionFacts
+from jaxscope.rules.finding import Finding, Refuted
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TracedFunction, TraceReply
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureRow:
+    """One signature under which a function was traced."""
+
+    inputs: tuple[str, ...]
+    out: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRow:
+    """One traced function of a file."""
+
+    path: str
+    function: str
+    line: int
+    signatures: tuple[SignatureRow, ...]
+    constants: int
+    constant_bytes: int
+    status: str
+    """`traced`, `not traced: REASON` or `failed: REASON`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """Why a file could not be looked at, or not wholly."""
+
+    path: str
+    line: int
+    kind: str
+    """`syntax`, `read`, `blocked`, or the kind of a worker's failure."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """All that is said of one file."""
+
+    path: str
+    findings: tuple[Finding, ...] = ()
+    refuted: tuple[Refuted, ...] = ()
+    functions: tuple[FunctionRow, ...] = ()
+    errors: tuple[ErrorRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that is said of a run. Paths are absolute."""
+
+    environment: Hello | None
+    """None when no worker was started."""
+    files: tuple[FileReport, ...]
+    texts: Mapping[str, str]
+    """Texts of the files that findings are in, by path."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Of all files, each once."""
+        return _once(finding for file in self.files for finding in file.findings)
+
+    @property
+    def refuted(self) -> tuple[Refuted, ...]:
+        """Of all files, without what another file's trace confirmed."""
+        stands = {_key(finding) for finding in self.findings}
+        return tuple(item for file in self.files for item in file.refuted if _key(item.finding) not in stands)
+
+    @property
+    def functions(self) -> tuple[FunctionRow, ...]:
+        """Of all files."""
+        return tuple(row for file in self.files for row in file.functions)
+
+    @property
+    def errors(self) -> tuple[ErrorRow, ...]:
+        """Of all files, each once."""
+        return tuple(dict.fromkeys(row for file in self.files for row in file.errors))
+
+
+def _key(finding: Finding) -> tuple[object, ...]:
+    return finding.rule, finding.path, finding.range, finding.name, finding.function
+
+
+def _once(findings: object) -> tuple[Finding, ...]:
+    found: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:  # type: ignore[attr-defined]
+        known = found.get(_key(finding))
+        if known is None or (known.evidence == "static" and finding.evidence != "static"):
+            found[_key(finding)] = finding
+    return tuple(found.values())
+
+
+def function_row(facts: FunctionFacts, unasked: str) -> FunctionRow:
+    """The row of a function; `unasked` is why one that was not tried has no trace."""
+    shown = facts.shown
+    return FunctionRow(
+        path=facts.path,
+        function=facts.name,
+        line=facts.line,
+        signatures=tuple(dict.fromkeys(_signature(item) for item in facts.traced)),
+        constants=len(shown.constants) if shown else 0,
+        constant_bytes=sum(item.bytes for item in shown.constants) if shown else 0,
+        status=_status(facts, unasked),
+    )
+
+
+def _signature(traced: TracedFunction) -> SignatureRow:
+    return SignatureRow(tuple(item.type for item in traced.parameters), traced.out, traced.source)
+
+
+def _status(facts: FunctionFacts, unasked: str) -> str:
+    if facts.traced:
+        return "traced"
+    if facts.not_traced is None:
+        return f"not traced: {unasked}"
+    failed = facts.not_traced.failure
+    return f"failed: {failed.message}" if failed else f"not traced: {facts.not_traced.reason}"
+
+
+def failure_row(path: str, failure: Failure) -> ErrorRow:
+    """A worker's failure as an error of the file that was run, at the place that it names."""
+    place = failure.place
+    return ErrorRow(place.path if place else path, place.line if place else 1, failure.kind, failure.message)
+
+
+def reply_errors(path: str, reply: TraceReply) -> tuple[ErrorRow, ...]:
+    """What went wrong while the file ran."""
+    rows = [failure_row(path, reply.failure)] if reply.failure else []
+    for denied in reply.denied:
+        place = denied.place
+        message = f"running `{os.path.basename(path)}` tried to {denied.operation} `{denied.target}`; it was blocked"
+        rows.append(ErrorRow(place.path if place else path, place.line if place else 1, "blocked", message))
+    return tuple(rows)

@@ -1,0 +1,95 @@
+"""The settings of a run: `[tool.jaxscope]` of the nearest `pyproject.toml` that has it, under the options given."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jaxscope.cli.problem import Problem
+from jaxscope.config import Config, ConfigError, with_values
+from jaxscope.rules.base import all_rules
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds for the files of one project."""
+
+    config: Config
+    trace: bool
+    """May the user's code be run?"""
+
+
+def settings_for(path: str, options: argparse.Namespace) -> Settings:
+    """Settings for one file. Raises Problem for a setting that cannot be, and for a rule that is not."""
+    values, source = _table(path)
+    trace = values.pop("trace", {})
+    if isinstance(trace, Mapping):
+        values["trace"], wanted = trace, False
+    else:
+        wanted = bool(trace)
+    try:
+        config = with_values(Config(), values)
+        config = _with_options(config, options)
+    except ConfigError as error:
+        raise Problem(f"{source}: {error}" if source else str(error)) from None
+    if options.run:
+        wanted = getattr(options, "trace", None) is not False
+    elif getattr(options, "trace", None) is not None:
+        wanted = options.trace
+    return Settings(config, wanted)
+
+
+def _with_options(config: Config, options: argparse.Namespace) -> Config:
+    given: dict[str, Any] = {}
+    if getattr(options, "threshold", None):
+        given["captured-threshold"] = given["captured-total-threshold"] = options.threshold
+    if options.python:
+        given["interpreter"] = options.python
+    if options.timeout:
+        given["trace"] = {"timeout": options.timeout}
+    config = with_values(config, given)
+    chosen, ignored = getattr(options, "select", None), getattr(options, "ignore", ())
+    if only := getattr(options, "rule", None):
+        chosen = (only,)
+    known = all_rules()
+    _check_rules([*(chosen or ()), *ignored], known)
+    off = {name for name in known if (chosen and name not in chosen) or name in ignored}
+    rules = {
+        name: level for name, level in config.rules.items() if not (chosen and name in chosen and level == "ignore")
+    }
+    return dataclasses.replace(config, rules=rules | dict.fromkeys(off, "ignore"))
+
+
+def _check_rules(names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise Problem(f"no such rule: {name} (there are {', '.join(sorted(known))})")
+
+
+def _table(path: str) -> tuple[dict[str, Any], str]:
+    """The nearest table, and the file that it stands in."""
+    folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
+    while True:
+        file = os.path.join(folder, "pyproject.toml")
+        if os.path.isfile(file):
+            try:
+                with open(file, "rb") as stream:
+                    table = tomllib.load(stream).get("tool", {}).get("jaxscope")
+            except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+                raise Problem(f"{file}: {error}") from None
+            if isinstance(table, dict):
+                return dict(table), file
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return {}, ""
+        folder = parent

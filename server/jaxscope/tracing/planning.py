@@ -1,0 +1,65 @@
+"""What to run of a file, and which of its functions to trace under which signature."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Mapping
+
+from jaxscope.config import Config
+from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.project import Project
+from jaxscope.tracing.locations import import_name, is_under, project_root
+from jaxscope.tracing.signatures import annotated_signatures, declared_signatures
+from jaxscope.tracing.sizes import known_sizes
+from jaxscope.worker.jaxscope_worker.wire.messages import DeclaredSignature, TraceRequest
+
+
+def plan(
+    model: FileModel,
+    project: Project,
+    config: Config,
+    entries: tuple[str, ...] = (),
+    *,
+    args: str | None = None,
+    function: str | None = None,
+    text: str | None = None,
+    overlay: Mapping[str, str] | None = None,
+) -> TraceRequest:
+    """The request that traces the file of `model`.
+
+    `entries` are functions of the file to call. `args` is a signature given by hand for `function`, and goes before
+    all others. `text` and `overlay` are unsaved texts of this file and of others. A name in `entries` that the file
+    does not have is left out: the file is then simply imported.
+    """
+    path = model.module.path
+    folder, name = import_name(path)
+    root = project.root if is_under(folder, project.root) else project_root(path)
+    given = (DeclaredSignature(function, args, "declared", "--args"),) if args is not None and function else ()
+    declared = tuple(item for item in declared_signatures(model) if not given or item.function != function)
+    better = frozenset(item.function for item in (*given, *declared))
+    annotated = annotated_signatures(model, better, known_sizes(model, project))
+    callable_here = entry_names(model)
+    return TraceRequest(
+        path=path,
+        root=root,
+        module=name,
+        text=text,
+        overlay=dict(overlay) if overlay else None,
+        entries=tuple(entry for entry in entries if entry in callable_here),
+        declared=(*given, *declared, *annotated),
+        allow_side_effects=config.trace.allow_side_effects,
+        paths=() if os.path.realpath(folder) == os.path.realpath(root) else (folder,),
+    )
+
+
+def entry_names(model: FileModel) -> frozenset[str]:
+    """Names under which something of the file can be called once it is imported: functions, and what its top level
+    imports or assigns."""
+    names = {item.qualname for item in model.functions}
+    for statement in model.module.tree.body if model.module.tree else ():
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            names.update(alias.asname or alias.name for alias in statement.names)
+        elif isinstance(statement, ast.Assign):
+            names.update(target.id for target in statement.targets if isinstance(target, ast.Name))
+    return frozenset(names)

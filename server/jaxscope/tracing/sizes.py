@@ -1,0 +1,1 @@
+"""Sizes of named dimensions that follow from the arrays a function captures."""
