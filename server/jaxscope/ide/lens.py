@@ -30,11 +30,13 @@ class Lens:
     line: int
     title: str
     link: Link | None
+    tells: bool = False
+    """Does it say something, rather than only offer an action?"""
 
 
 def lenses(workspace: Workspace, path: str, situation: Situation) -> list[Lens]:
     """All lenses of a file, in order."""
-    found = []
+    found: list[Lens] = []
     for facts in workspace.functions(path):
         found += _of(workspace, facts, situation)
     return found
@@ -99,43 +101,44 @@ def _of(workspace: Workspace, facts: FunctionFacts, situation: Situation) -> Seq
     panel = Link("jaxscope.openPanel", (name,))
     activity = situation.activity
     if activity and activity.seconds >= 1 and activity.function in ("", name):
-        running = Lens(line, f"{activity.stage}… {activity.seconds:.0f} s", panel)
+        running = Lens(line, f"{activity.stage}… {activity.seconds:.0f} s", panel, tells=True)
         return (running, Lens(line, "Cancel", Link("jaxscope.cancel")))
     if text := facts_text(facts, situation.timings.get(name)):
-        actions = [Lens(line, text, panel), Lens(line, "Panel", panel)]
+        actions = [Lens(line, text, panel, tells=True), Lens(line, "Panel", panel)]
         if situation.permission == "allowed":
             actions.append(Lens(line, "Time", Link("jaxscope.time", (name,))))
         return actions
     return _untraced(workspace, facts, situation, panel)
 
 
-def _untraced(
-    workspace: Workspace, facts: FunctionFacts, situation: Situation, panel: Link
-) -> Sequence[Lens]:
+def _untraced(workspace: Workspace, facts: FunctionFacts, situation: Situation, panel: Link) -> Sequence[Lens]:
     line = facts.top
     declare = Lens(line, "Declare shapes", Link("jaxscope.declareShapes", (facts.name,)))
     now = Lens(line, "Trace now", Link("jaxscope.traceNow"))
     if situation.permission == "restricted":
-        return (Lens(line, "not traced: this folder is not trusted", panel),)
+        return (Lens(line, "not traced: this folder is not trusted", panel, tells=True),)
     if situation.permission == "off":
-        return (Lens(line, "not traced: code of this folder is not run", panel),)
+        return (Lens(line, "not traced: code of this folder is not run", panel, tells=True),)
     if situation.permission == "consent":
-        return (Lens(line, "not traced: jaxscope may not run code here yet", panel), Lens(line, "Choose", panel))
+        return (
+            Lens(line, "not traced: jaxscope may not run code here yet", panel, tells=True),
+            Lens(line, "Choose", panel),
+        )
     if problem := situation.jax_problem:
-        return (Lens(line, f"not traced: {problem.rstrip('.')}", panel),)
+        return (Lens(line, f"not traced: {problem.rstrip('.')}", panel, tells=True),)
     if situation.stopped:
-        return (Lens(line, "not traced: the worker was stopped", panel), Lens(line, "Show", panel), now)
+        return (Lens(line, "not traced: the worker was stopped", panel, tells=True), Lens(line, "Show", panel), now)
     model, reply = workspace.model(facts.path), workspace.reply(facts.path)
     if model and model.runs_when_imported and not (reply and reply.functions):
-        return (Lens(line, "not traced: this file runs when imported", panel), declare)
+        return (Lens(line, "not traced: this file runs when imported", panel, tells=True), declare)
     failure = facts.not_traced.failure if facts.not_traced else None
     failure = failure or (reply.failure if reply else None)
     if failure:
         place = failure.place
         where = f" on line {place.line}" if place and place.path == facts.path else ""
-        return (Lens(line, f"trace failed{where}", panel), Lens(line, "Show", panel))
+        return (Lens(line, f"trace failed{where}", panel, tells=True), Lens(line, "Show", panel))
     if reply is None:
-        return (Lens(line, "not traced yet", panel), now)
+        return (Lens(line, "not traced yet", panel, tells=True), now)
     if facts.not_traced is None and workspace.stale_lines(facts.path):
-        return (Lens(line, "changed since the last trace", panel), now)
-    return (Lens(line, "shapes not known", panel), declare)
+        return (Lens(line, "changed since the last trace", panel, tells=True), now)
+    return (Lens(line, "shapes not known", panel, tells=True), declare)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 _BINARY = ("KiB", "MiB", "GiB", "TiB", "PiB")
 _DECIMAL = ("", "K", "M", "G", "T", "P", "E")
-_SHORT = ((re.compile(r"^bfloat"), "bf"), (re.compile(r"^float"), "f"), (re.compile(r"^uint"), "u"))
-_SHORT += ((re.compile(r"^int"), "i"), (re.compile(r"^complex"), "c"))
+_SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 DISPATCH_BOUND = 10e-6
 """Seconds per call below which the time is that of the dispatch, not of the program."""
 
@@ -17,12 +15,10 @@ def format_bytes(count: float, decimals: int = 1) -> str:
     """`1.9 MiB`, binary units; whole bytes below 1 KiB. `decimals`: 1 in prose, 2 in a column."""
     if abs(count) < 1024:
         return f"{round(count)} B"
-    value, unit = float(count), ""
-    for unit in _BINARY:
-        value /= 1024
-        if abs(value) < 1024 - 0.5 * 10**-decimals:
-            break
-    return f"{value:.{decimals}f} {unit}"
+    value, power = count / 1024, 0
+    while abs(value) >= 1024 - 0.5 * 10**-decimals and power < len(_BINARY) - 1:
+        value, power = value / 1024, power + 1
+    return f"{value:.{decimals}f} {_BINARY[power]}"
 
 
 def format_seconds(seconds: float) -> str:
@@ -68,9 +64,9 @@ def format_percent(share: float) -> str:
 
 def short_dtype(dtype: str) -> str:
     """JAX's short name: `f32` for `float32`."""
-    for pattern, short in _SHORT:
-        if pattern.match(dtype):
-            return pattern.sub(short, dtype)
+    for name, short in _SHORT.items():
+        if dtype.startswith(name):
+            return short + dtype[len(name) :]
     return dtype
 
 

@@ -12,7 +12,6 @@ from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello
 
 Permission = Literal["allowed", "restricted", "consent", "off"]
 _StatusState = Literal["starting", "ready", "busy", "restricted", "no-jax", "stopped", "off", "consent"]
-OLDEST_JAX = (0, 4, 30)
 _POLICIES = {
     "onSave": "traces on save",
     "onType": "traces as you type",
@@ -44,6 +43,8 @@ class Situation:
     interpreter: str = ""
     hello: Hello | None = None
     activity: Activity | None = None
+    no_jax: Failure | None = None
+    """Why the interpreter cannot be used."""
     stopped: Failure | None = None
     """Why the last piece of work on this file ended without a reply, when the worker died of it."""
     timings: Mapping[str, Timings] = field(default_factory=dict)
@@ -52,30 +53,7 @@ class Situation:
     @property
     def jax_problem(self) -> str | None:
         """Why the interpreter's JAX cannot be used, as a sentence; None while it can or is not known."""
-        if self.hello is None:
-            return None
-        if self.hello.jax is None:
-            return f"No JAX in {short_interpreter(self.interpreter)} ({short_python(self.hello.python)})."
-        if version_tuple(self.hello.jax) < OLDEST_JAX:
-            oldest = ".".join(map(str, OLDEST_JAX))
-            return f"JAX {self.hello.jax} is older than {oldest}, the oldest supported."
-        return None
-
-
-def version_tuple(version: str) -> tuple[int, ...]:
-    """`0.4.30.dev1` as (0, 4, 30)."""
-    numbers = []
-    for part in version.split(".")[:3]:
-        digits = "".join(char for char in part if char.isdigit())
-        if not digits:
-            break
-        numbers.append(int(digits))
-    return tuple(numbers)
-
-
-def short_python(version: str) -> str:
-    """`3.11` of `3.11.7`."""
-    return ".".join(version.split(".")[:2])
+        return self.no_jax.message if self.no_jax else None
 
 
 def short_interpreter(path: str) -> str:
@@ -90,7 +68,7 @@ def status(situation: Situation, device: str = "cpu") -> Status:
     interpreter = short_interpreter(situation.interpreter)
     state, text, detail = _state(situation, device, interpreter)
     if problem and state not in ("restricted", "off", "consent"):
-        state, text, detail = "no-jax", problem.rstrip("."), (hello.error or "") if hello else ""
+        state, text, detail = "no-jax", problem.rstrip("."), situation.no_jax.traceback if situation.no_jax else ""
     return Status(
         state=state,
         text=text,

@@ -70,6 +70,7 @@ class Workspace:
     config: Config
     project: Project = field(init=False)
     _generation: int = 0
+    _open: dict[str, None] = field(default_factory=dict)
     _traced: dict[str, _Traced] = field(default_factory=dict)
     _cache: dict[str, _Cache] = field(default_factory=dict)
 
@@ -88,12 +89,18 @@ class Workspace:
     def set_text(self, path: str, text: str) -> None:
         """The text of a document that is open in the editor."""
         self.project.set_text(path, text)
+        self._open[path] = None
         self.touch()
 
     def forget(self, path: str) -> None:
         """The document was closed: what is on disk counts again. Its evidence stays."""
         self.project.forget(path)
+        self._open.pop(path, None)
         self.touch()
+
+    def open_texts(self) -> dict[str, str]:
+        """The texts of the documents that are open in the editor, by path."""
+        return {path: text for path in self._open if (text := self.text(path)) is not None}
 
     def text(self, path: str) -> str | None:
         """The present text of a file, None when there is none."""
@@ -155,6 +162,15 @@ class Workspace:
         known = {(item.function, item.line) for item in own.functions if item.path == path}
         more = tuple(item for item in others if (item.function, item.line) not in known)
         return replace(own, functions=own.functions + more) if more else own
+
+    def witness(self, path: str, function: str) -> str:
+        """The file whose trace showed a function of `path`: that file itself, or one that imports it."""
+        if path in self._traced and any(item.function == function for item in self._carried(path).functions):
+            return path
+        for other in self._traced:
+            if any(item.path == path and item.function == function for item in self._carried(other).functions):
+                return other
+        return path
 
     def stale_lines(self, path: str) -> tuple[int, ...]:
         """Lines of a file that were changed since its last trace."""

@@ -1,0 +1,212 @@
+"""Preparing the fix of a finding, what to run to prove it, and what to say about the outcome."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+
+from jaxscope.ide.numbers import short_type
+from jaxscope.ide.workspace import Workspace
+from jaxscope.refactor import hoist_argument
+from jaxscope.refactor.change import Refusal
+from jaxscope.rules.finding import Finding
+from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.project import Project
+from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
+from jaxscope.text.span import Span
+from jaxscope.tracing import planning
+from jaxscope.worker.jaxscope_worker.wire.messages import (
+    DeclaredSignature,
+    Failure,
+    TraceRequest,
+    VerifyReply,
+    VerifyRequest,
+)
+
+Planner = Callable[[Project, Finding], SourceChange | Refusal]
+
+
+def _to_argument(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return hoist_argument.plan(project, finding.path, finding.function, finding.name, finding.range.start.line)
+
+
+_PLANNERS: dict[str, Planner] = {"array-to-argument": _to_argument}
+"""By `FixOffer.kind`."""
+
+
+def fixable(finding: Finding) -> bool:
+    """Is there a fix that can be planned here?"""
+    return any(offer.kind in _PLANNERS for offer in finding.fixes)
+
+
+def prepare(workspace: Workspace, finding: Finding) -> SourceChange | Refusal:
+    """The change that fixes one finding."""
+    return _plan(workspace.project, finding)
+
+
+def prepare_all(workspace: Workspace, findings: Sequence[Finding]) -> SourceChange | Refusal:
+    """One change that fixes several findings, each planned on the text that the one before leaves."""
+    if len(findings) == 1:
+        return prepare(workspace, findings[0])
+    originals: dict[str, str] = {}
+    scratch = _scratch(workspace)
+    for finding in findings:
+        change = _plan(scratch, finding)
+        if isinstance(change, Refusal):
+            return change
+        for file in change.files:
+            originals.setdefault(file.path, file.original)
+            scratch.set_text(file.path, file.changed)
+    files = []
+    for path, original in originals.items():
+        module = scratch.module(path)
+        files.append(FileChange(path, original, line_edits(original, module.text if module else original)))
+    return SourceChange(tuple(files))
+
+
+def line_edits(old: str, new: str) -> TextEdit:
+    """The edits that turn `old` into `new`, in whole lines; equal lines are not touched."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    starts = [0]
+    for line in before:
+        starts.append(starts[-1] + len(line))
+    return TextEdit.of(
+        Edit(Span(starts[a], starts[b]), "".join(after[c:d]))
+        for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        if tag != "equal"
+    )
+
+
+def _plan(project: Project, finding: Finding) -> SourceChange | Refusal:
+    for offer in finding.fixes:
+        if offer.kind in _PLANNERS:
+            return _PLANNERS[offer.kind](project, finding)
+    reason = finding.refused or f"there is no fix for {finding.rule} here"
+    return Refusal(reason, finding.path, finding.range.start.line)
+
+
+def _scratch(workspace: Workspace) -> Project:
+    """A project with the present texts, to try changes on."""
+    scratch = Project(workspace.root)
+    for path, text in workspace.open_texts().items():
+        scratch.set_text(path, text)
+    return scratch
+
+
+def verification(
+    workspace: Workspace, change: SourceChange, finding: Finding, entries: Sequence[str] = ()
+) -> VerifyRequest | None:
+    """What to run to see that `change` does what it should; None when the file cannot be read."""
+    path = workspace.witness(finding.path, finding.function)
+    model = workspace.model(path)
+    scratch = _scratch(workspace)
+    for file in change.files:
+        scratch.set_text(file.path, file.changed)
+    changed = scratch.model(path)
+    if model is None or changed is None:
+        return None
+    before_texts = workspace.open_texts()
+    after_texts = before_texts | {file.path: file.changed for file in change.files}
+    before = _request(model, workspace.project, workspace, entries, before_texts)
+    after = _request(changed, scratch, workspace, entries, after_texts)
+    after = dataclasses.replace(after, declared=_with_argument(after.declared, workspace, scratch, finding))
+    return VerifyRequest(before, after, finding.function, finding.name)
+
+
+def _request(
+    model: FileModel, project: Project, workspace: Workspace, entries: Sequence[str], texts: dict[str, str]
+) -> TraceRequest:
+    path = model.module.path
+    overlay = {file: text for file, text in texts.items() if file != path}
+    return planning.plan(
+        model, project, workspace.config, entries=tuple(entries), text=texts.get(path), overlay=overlay or None
+    )
+
+
+def _with_argument(
+    declared: tuple[DeclaredSignature, ...], workspace: Workspace, changed: Project, finding: Finding
+) -> tuple[DeclaredSignature, ...]:
+    """The declared signatures with the type of the argument that the change adds, where it adds it."""
+    old, new = workspace.model(finding.path), changed.model(finding.path)
+    before = old.function(finding.function) if old else None
+    after = new.function(finding.function) if new else None
+    array = finding.array
+    if before is None or after is None or array is None or array.shape is None or array.dtype is None:
+        return declared
+    known = [item.name for item in before.parameters]
+    added = [index for index, item in enumerate(after.parameters) if item.name not in known]
+    if len(added) != 1:
+        return declared
+    kind = short_type(array.dtype, array.shape)
+    return tuple(
+        dataclasses.replace(item, signature=_insert(item.signature, added[0], kind))
+        if item.function == finding.function and len(split_avals(item.signature)) == len(known)
+        else item
+        for item in declared
+    )
+
+
+def _insert(signature: str, index: int, kind: str) -> str:
+    avals = split_avals(signature)
+    return ", ".join([*avals[:index], kind, *avals[index:]])
+
+
+def split_avals(signature: str) -> list[str]:
+    """`f32[3,700], {w: f32[8,8], b: f32[8]}` as its two parts."""
+    parts, depth, part = [], 0, ""
+    for char in signature:
+        depth += (char in "[({") - (char in "])}")
+        if char == "," and depth == 0:
+            parts.append(part.strip())
+            part = ""
+        else:
+            part += char
+    return [*parts, part.strip()] if part.strip() or parts else []
+
+
+def rejection(reply: VerifyReply | Failure, finding: Finding) -> str | None:
+    """Why the change must not be written, as one sentence; None when nothing speaks against it."""
+    if isinstance(reply, Failure):
+        return None if reply.kind in ("unsupported", "no-jax") else f"Not applied: {_sentence(reply.message)}"
+    if not reply.imports:
+        return f"Not applied: {_sentence(reply.detail or f'{finding.function} could no longer be imported')}"
+    if reply.constant_gone is False:
+        default = f"`{finding.name}` would still be compiled into {finding.function}"
+        return f"Not applied: {_sentence(reply.detail or default)}"
+    if reply.avals_equal is False:
+        default = f"the output of {finding.function} would change its type"
+        return f"Not applied: {_sentence(reply.detail or default)}"
+    if reply.values_equal is False:
+        default = f"the values that {finding.function} returns would change"
+        return f"Not applied: {_sentence(reply.detail or default)}"
+    return None
+
+
+def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], why_not: str = "") -> str:
+    """What to say once the change was written. `why_not`: why it was not verified, where it was not."""
+    names = [finding.name for finding in findings]
+    what = f"{names[0]} is now an argument" if len(names) == 1 else f"{len(names)} captured arrays are now arguments"
+    head = f"{what} of {findings[0].function}."
+    if isinstance(reply, Failure):
+        why_not = reply.message
+    if not isinstance(reply, VerifyReply):
+        return f"{head} Not verified: {_sentence(why_not)}" if why_not else f"{head} Not verified."
+    if reply.constant_gone is None:
+        return f"{head} Not verified: no shapes are known for {findings[0].function}."
+    output = "output unchanged" if reply.values_equal else "output types unchanged" if reply.avals_equal else ""
+    gone = "constant gone" if len(names) == 1 else "constants gone"
+    return f"{head} Traced again: {', '.join(part for part in (gone, output) if part)}."
+
+
+def refused(refusal: Refusal, path: str) -> str:
+    """`Not offered: layer is a lax.scan body (line 43); its parameters are fixed.`"""
+    text = refusal.reason.rstrip(".")
+    if f"line {refusal.line}" not in text and refusal.line:
+        where = "" if refusal.path == path else f"{refusal.path.replace(chr(92), '/').rsplit('/', 1)[-1]} "
+        text += f" ({where}line {refusal.line})"
+    return f"Not offered: {text}."
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

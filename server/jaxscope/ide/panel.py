@@ -1,0 +1,219 @@
+"""The panel's model, in every state that it can be in."""
+
+from __future__ import annotations
+
+import time
+
+from jaxscope.ide.hover import unnamed
+from jaxscope.ide.lens import facts_text
+from jaxscope.ide.numbers import format_seconds, short_type
+from jaxscope.ide.panel_model import (
+    ConstantRow,
+    FailedTrace,
+    FindingRow,
+    FunctionRow,
+    JaxprStage,
+    PanelModel,
+    PanelState,
+    PythonStage,
+    RefutedRow,
+    Signature,
+    SourceLine,
+)
+from jaxscope.ide.situation import Situation
+from jaxscope.ide.workspace import FunctionFacts, Workspace
+from jaxscope.rules.finding import Finding
+from jaxscope.text.span import Position
+from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Failure, Hello, TracedFunction
+
+CHOOSE = "Put the cursor in a traced function, or choose one:"
+RESTRICTED = (
+    "Restricted Mode: your code is not run. Findings from reading the source still work. Programs, shapes and "
+    "timings need this folder to be trusted, because tracing imports your code."
+)
+CONSENT = "May jaxscope run code in this folder?"
+
+
+def panel(
+    workspace: Workspace, path: str, function: str, position: Position | None, situation: Situation
+) -> PanelModel:
+    """The model for a named function, else for the one around `position`."""
+    facts = workspace.function(path, function) if function else None
+    if facts is None and position is not None:
+        facts = workspace.function_at(path, position.line)
+    state, message, failed = _state(workspace, path, facts, situation)
+    shown = facts.shown if facts else None
+    evidence, hello = workspace.evidence(path), situation.hello
+    findings = facts.findings if facts else workspace.judgement(path).findings
+    return PanelModel(
+        state=state,
+        path=path,
+        function=facts.name if facts else "",
+        line=facts.line if facts else 0,
+        functions=tuple(
+            FunctionRow(item.name, item.line, facts_text(item, situation.timings.get(item.name)))
+            for item in workspace.functions(path)
+        ),
+        signatures=tuple(_signature(item) for item in facts.traced) if facts else (),
+        findings=tuple(_finding(item) for item in findings),
+        refuted=_refuted(workspace, path, facts),
+        constants=_constants(shown, findings, hello) if shown else (),
+        python=_python(workspace, facts) if facts else None,
+        jaxpr=JaxprStage(shown.equations, len(shown.constants), shown.trace_seconds) if shown else None,
+        jax=hello.jax if hello else None,
+        interpreter=situation.interpreter,
+        traced_at=time.strftime("%H:%M:%S", time.localtime(evidence.traced_at)) if evidence else None,
+        stale_lines=workspace.stale_lines(path),
+        threshold=workspace.config.threshold,
+        message=message,
+        failed=failed,
+        stopped_log=situation.stopped.traceback if situation.stopped and state == "stopped" else "",
+        representation=representation(hello) if hello and shown else "",
+    )
+
+
+def representation(hello: Hello) -> str:
+    """What this JAX does with captured arrays when it lowers, with the flag that decides it."""
+    flag = "jax_use_simplified_jaxpr_constants"
+    if hello.constants == "hoisted":
+        return (
+            f"JAX {hello.jax} passes large captured arrays as hidden arguments (`const_arg`), because {flag} is on. "
+            "`jax.export` inlines them."
+        )
+    return f"JAX {hello.jax} inlines captured arrays as `stablehlo.constant` ({flag} is off)."
+
+
+_Outcome = tuple[PanelState, str, FailedTrace | None]
+
+
+def _state(workspace: Workspace, path: str, facts: FunctionFacts | None, situation: Situation) -> _Outcome:
+    shown = facts.shown if facts else None
+    activity = situation.activity
+    if activity and shown is None:
+        what = facts.name if facts else path.replace("\\", "/").rsplit("/", 1)[-1]
+        return "running", f"{activity.stage.capitalize()} {what} {format_seconds(activity.seconds)}", None
+    if situation.permission == "restricted":
+        return "restricted", RESTRICTED, None
+    if situation.permission == "consent":
+        return "consent", CONSENT, None
+    if problem := situation.jax_problem:
+        return "no-jax", problem, None
+    if shown is not None:
+        return "ready", "", None
+    if situation.stopped:
+        return "stopped", _stopped_text(situation.stopped), None
+    reply = workspace.reply(path)
+    failure = facts.not_traced.failure if facts and facts.not_traced else None
+    failure = failure or (reply.failure if reply else None)
+    if failure:
+        failed = _failed(workspace, path, facts, failure)
+        here = f" on line {failed.line}" if failed.line else ""
+        return "failed", f"The trace failed{here}", failed
+    if facts is None:
+        return "no-function", CHOOSE, None
+    return "no-shapes", _no_shapes(workspace, facts, situation), None
+
+
+def _stopped_text(failure: Failure) -> str:
+    return (
+        f"{failure.message.rstrip('.')}. Your editor and findings are unaffected; a new worker is ready. "
+        "Not retried by itself."
+    )
+
+
+def _no_shapes(workspace: Workspace, facts: FunctionFacts, situation: Situation) -> str:
+    head = f"No shapes are known for {facts.name} yet."
+    model = workspace.model(facts.path)
+    if situation.permission == "off" or situation.when == "off":
+        return f"{head} Your code is not run: tracing is off."
+    if model and model.runs_when_imported and workspace.reply(facts.path) is None:
+        return f"{head} This file runs when imported ({model.runs_when_imported}), so it is not imported unasked."
+    if workspace.reply(facts.path) is None:
+        return f"{head} The file has not been traced."
+    if facts.not_traced and facts.not_traced.reason:
+        return f"{head} {facts.not_traced.reason.rstrip('.')}."
+    outer, inside, _ = facts.name.partition(".<locals>.")
+    if inside:
+        name = facts.name.rsplit(".", 1)[-1]
+        return f"{head} {name} exists only while {outer} runs, so importing the file does not trace it."
+    return f"{head} Importing the file does not call it."
+
+
+def _failed(workspace: Workspace, path: str, facts: FunctionFacts | None, failure: Failure) -> FailedTrace:
+    item = facts.not_traced if facts else None
+    place = failure.place
+    file = place.path if place else path
+    line = place.line if place else (facts.line if facts else 0)
+    module = workspace.project.module(file)
+    around = range(max(line - 1, 1), line + 2) if line else range(0)
+    source = tuple((number, module.lines.line(number).rstrip("\r\n")) for number in around) if module else ()
+    tried = f"{item.signature} ({item.source})" if item and item.signature else ""
+    guess = bool(item and item.source == "guess")
+    return FailedTrace(file, line, failure.message, source, failure.traceback, tried, guess)
+
+
+def _signature(item: TracedFunction) -> Signature:
+    return Signature(
+        parameters=tuple((parameter.name, parameter.type) for parameter in item.parameters),
+        out=item.out,
+        source=item.source,
+        origin=item.origin,
+        calls=item.calls,
+    )
+
+
+def _finding(item: Finding) -> FindingRow:
+    array = item.array
+    known = array is not None and array.dtype is not None and array.shape is not None
+    return FindingRow(
+        rule=item.rule,
+        severity=item.severity,
+        name=item.name,
+        type=short_type(array.dtype or "", array.shape or ()) if array and known else "",
+        bytes=(array.total_bytes if array.total_bytes is not None else array.bytes) if array else None,
+        path=item.path,
+        line=item.range.start.line,
+        column=item.range.start.column,
+        message=item.message,
+        evidence=item.evidence,
+        fix=item.fixes[0].title if item.fixes else None,
+    )
+
+
+def _refuted(workspace: Workspace, path: str, facts: FunctionFacts | None) -> tuple[RefutedRow, ...]:
+    return tuple(
+        RefutedRow(item.finding.name, item.finding.range.start.line, item.reason)
+        for item in workspace.judgement(path).refuted
+        if facts is None or item.finding.function == facts.name
+    )
+
+
+def _constants(shown: TracedFunction, findings: tuple[Finding, ...], hello: Hello | None) -> tuple[ConstantRow, ...]:
+    reported = {item.name for item in findings}
+    lowered = "const_arg" if hello and hello.constants == "hoisted" else "stablehlo.constant"
+    ordered = sorted(shown.constants, key=lambda item: -item.bytes)
+    return tuple(_constant(shown.path, item, lowered, item.name in reported) for item in ordered)
+
+
+def _constant(path: str, item: Constant, lowered: str, reported: bool) -> ConstantRow:
+    reads = dict.fromkeys((read.frames[0].path, read.frames[0].line) for read in item.reads if read.frames)
+    return ConstantRow(
+        name=item.name or unnamed(path, item),
+        bound=SourceLine(item.bound.path, item.bound.line) if item.bound else None,
+        type=short_type(item.dtype, item.shape),
+        bytes=item.bytes,
+        variable=item.variable,
+        representation=item.representation,
+        lowered=lowered,
+        reads=tuple(SourceLine(*read) for read in reads),
+        finding=reported,
+    )
+
+
+def _python(workspace: Workspace, facts: FunctionFacts) -> PythonStage | None:
+    module = workspace.project.module(facts.path)
+    if module is None or facts.function is None:
+        return None
+    first, last = facts.function.range.start.line, facts.function.range.end.line
+    text = module.source(facts.function.range)
+    return PythonStage(last - first + 1, len(text.encode("utf-8", "surrogatepass")))

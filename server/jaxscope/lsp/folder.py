@@ -1,0 +1,73 @@
+"""One folder of the client's workspace: its files, its settings, what is allowed in it and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jaxscope.config import Config, ConfigError, with_values
+from jaxscope.ide.panel_model import Timings
+from jaxscope.ide.situation import Situation
+from jaxscope.ide.workspace import Workspace
+from jaxscope.lsp.trust import Trust
+from jaxscope.project_settings import project_table
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello
+
+
+def read_config(root: str, settings: Mapping[str, Any]) -> tuple[Config, list[str]]:
+    """The settings for a folder, those of the client over those of the project, and what is wrong with either."""
+    problems: list[str] = []
+    config = Config()
+    try:
+        table, file = project_table(root)
+        if not isinstance(table.get("trace"), Mapping):
+            table.pop("trace", None)  # on the command line `trace = true` means: run the code
+        try:
+            config = with_values(config, table)
+        except ConfigError as error:
+            problems.append(f"{file}: {error}")
+    except ConfigError as error:
+        problems.append(str(error))
+    try:
+        config = with_values(config, settings)
+    except ConfigError as error:
+        problems.append(f"jaxscope settings: {error}")
+    return config, problems
+
+
+class Folder:
+    """The state of one folder."""
+
+    def __init__(self, root: str, config: Config, trusted: bool, setting: str | None) -> None:
+        self.root = root
+        self.workspace = Workspace(root, config)
+        self.trust = Trust(root, trusted, setting)
+        self.interpreter = ""
+        self.hello: Hello | None = None
+        self.no_jax: Failure | None = None
+        self.stopped: dict[str, Failure] = {}
+        """Why the last trace of a file ended without a reply."""
+        self.timings: dict[str, dict[str, Timings]] = {}
+        """By path and qualified name."""
+
+    @property
+    def config(self) -> Config:
+        """The settings that hold here."""
+        return self.workspace.config
+
+    @property
+    def when(self) -> str:
+        """The trace policy."""
+        return self.trust.when or self.config.trace.when
+
+    def situation(self, path: str = "") -> Situation:
+        """The state of affairs for a file, without what is under way."""
+        return Situation(
+            permission=self.trust.permission,
+            when=self.when,
+            interpreter=self.interpreter,
+            hello=self.hello,
+            no_jax=self.no_jax,
+            stopped=self.stopped.get(path) if path else next(iter(self.stopped.values()), None),
+            timings=self.timings.get(path, {}),
+        )
