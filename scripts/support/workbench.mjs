@@ -100,9 +100,9 @@ async function answers(port, child) {
 
 /**
  * Installs the .vsix and starts the server on loopback. Returns {port, url(folder, file), logs, stop}.
- * `trust: false` leaves Workspace Trust on, so folders open in Restricted Mode.
+ * `trust: false` leaves Workspace Trust on, so folders open in Restricted Mode; `folder` is what the bare address opens.
  */
-export async function startServer({ root, vsix, settings = {}, machine = {}, fresh = false, trust = true, port, env: more = {} }) {
+export async function startServer({ root, vsix, settings = {}, machine = {}, fresh = false, trust = true, port, folder, env: more = {} }) {
   layOut(root, { settings, machine, fresh });
   const xdg = path.join(root, 'xdg');
   const env = { ...process.env, EXTENSIONS_GALLERY: '{}', XDG_CONFIG_HOME: xdg, XDG_DATA_HOME: xdg, XDG_CACHE_HOME: xdg, ...more };
@@ -111,7 +111,7 @@ export async function startServer({ root, vsix, settings = {}, machine = {}, fre
   port ??= await freePort();
   const log = fs.openSync(path.join(root, 'server.log'), 'w');
   const child = spawn(NODE, [ENTRY, ...folders, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--disable-telemetry', '--disable-update-check',
-    '--disable-getting-started-override', ...(trust ? ['--disable-workspace-trust'] : [])], { env, stdio: ['ignore', log, log], detached: true });
+    '--disable-getting-started-override', ...(trust ? ['--disable-workspace-trust'] : []), ...(folder ? [folder] : [])], { env, stdio: ['ignore', log, log], detached: true });
   const gone = new Promise((resolve) => child.once('exit', resolve));
   if (!(await answers(port, child))) {
     throw new Stop(`The workbench did not start:\n${fs.readFileSync(path.join(root, 'server.log'), 'utf8').slice(-2000)}`);
