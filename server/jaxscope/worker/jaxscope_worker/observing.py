@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from . import arrays, jax_compat, naming, signatures, targets
+from . import arrays, jax_compat, naming, retracing, signatures, targets
 from .failing import failure_of
 from .jax_compat import Inferred, JitCall
 from .reaching import Index
@@ -138,7 +138,7 @@ class Observer:
             self.records.append(record)
             self._by_jaxpr[id(jaxpr)] = record
         # The arguments must not outlive the call: they may be most of the memory there is.
-        record.call = JitCall(record.call.fun, (), (), (), (), (), {})
+        record.call = retracing.without_values(record.call)
 
     def _fail(self, record: Record, error: BaseException) -> None:
         target = record.target

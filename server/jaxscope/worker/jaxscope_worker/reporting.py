@@ -59,8 +59,10 @@ class Reporter:
         small = [f for f in walk.constants if f.bytes < self.observer.min_bytes]
         names = self._variables(closed, walk)
         constants = tuple(self._constant(found, record, names) for found in large)
+        inner, _ = walking.parts(closed)
         signature = (
-            path, qualname, line, record.parameters, record.source,
+            path, qualname, line, record.parameters, record.source, tuple(str(var.aval) for var in inner.invars),
+            tuple(getattr(var.aval, "weak_type", None) for var in inner.invars),
             tuple((c.name, c.shape, c.dtype, c.owner) for c in constants), walk.equations,
         )  # fmt: skip
         merged = self._merged.get(signature)
@@ -72,7 +74,6 @@ class Reporter:
             program.function = TracedFunction(**values)
             return
         number = f"f{len(self.session.programs) + 1}"
-        inner, _ = walking.parts(closed)
         function = TracedFunction(
             id=number,
             path=path,
@@ -102,6 +103,7 @@ class Reporter:
             constants=live,
             name=str(params.get("name", qualname)),
             fun=record.call.fun,
+            call=None if record.inferred.outer_tracers else record.call,
             params=dict(params),
             function=function,
         )

@@ -53,6 +53,8 @@ class Program:
     """Parameters of the jit equation (shardings, donation, ...), as this version of JAX has them."""
     function: TracedFunction | None = None
     """What the reply said."""
+    call: Any = None
+    """The `JitCall` that traced it, with shapes in place of arrays; None when it used values of an enclosing trace."""
 
 
 @dataclass

@@ -18,7 +18,8 @@ from typing import Iterator
 from .wire.messages import Place
 
 _APART = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_BUNDLED = os.path.dirname(os.path.realpath(__file__)) + os.sep
+BUNDLED = os.path.dirname(os.path.realpath(__file__)) + os.sep
+"""Where our own files lie; never the user's."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class UserFiles:
                 not real.startswith(self.root)
                 or any(part in real[len(self.root) - 1 :] for part in _APART)
                 or any(real.startswith(p) for p in self._apart)
-                or real.startswith(_BUNDLED)
+                or real.startswith(BUNDLED)
             ):
                 real = None
             self._owned[filename] = real
@@ -107,6 +108,21 @@ class UserFiles:
             column = _characters(path, at or line or 0, column)
             end_column = _characters(path, end_line or 0, end_column)
         return Place(path, at or line or code.co_firstlineno, column, end_line, end_column, self.qualname(code))
+
+    def place_at(self, filename: str, span: tuple[int, int, int, int], function: str) -> Place:
+        """A place that JAX wrote into a program: line, column (UTF-8, from 0), end line, end column, all 0 when unknown.
+
+        `function` is the code's name there, qualified or not by the version of Python.
+        """
+        line, column, end_line, end_column = span
+        path, name = self.path(filename), function.rpartition(".")[2]
+        around = [d for d in self._of_file(filename) if d.first <= line <= d.end]
+        same = [d for d in around if d.name == name] or around
+        qualname = max(same, key=lambda d: d.first).qualname if same and name != "<module>" else ""
+        if not end_column:
+            return Place(path, line, function=qualname)
+        start, end = _characters(path, line, column), _characters(path, end_line, end_column)
+        return Place(path, line, start, end_line, end, qualname)
 
     def frame_place(self, frame: FrameType) -> Place:
         """Where a running frame stands."""

@@ -1,0 +1,52 @@
+"""A jitted call without its arrays, so that it can be traced again when only the time of tracing is wanted."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+import jax
+
+from . import jax_compat
+from .jax_compat import JitCall
+
+
+def without_values(call: JitCall) -> JitCall:
+    """`call` with shapes in place of arrays; static values stay. Arrays must not outlive the call.
+
+    Trees of the user's own classes are rebuilt for it; one that cannot be leaves a call without arguments.
+    """
+    count, names = len(call.args), call.static_argnames
+    static = {number % count for number in call.static_argnums if -count <= number < count}
+    try:
+        args = tuple(value if i in static else _shapes(value) for i, value in enumerate(call.args))
+        kwargs = {name: value if name in names else _shapes(value) for name, value in call.kwargs.items()}
+    except Exception:
+        args, kwargs = (), {}
+    return dataclasses.replace(call, args=args, kwargs=kwargs)
+
+
+def _shapes(value: Any) -> Any:
+    return jax.tree_util.tree_map(_shape, value)
+
+
+def _shape(leaf: Any) -> Any:
+    if jax_compat.is_array(leaf) or jax_compat.is_tracer(leaf) or hasattr(leaf, "aval"):
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
+    return leaf
+
+
+def seconds(call: JitCall) -> float:
+    """Traces it as if for the first time: runs the user's function, with all that JAX remembers forgotten.
+
+    Raises whatever the function raises.
+    """
+    options: dict[str, Any] = {"static_argnums": call.static_argnums or None}
+    if call.static_argnames:
+        options["static_argnames"] = call.static_argnames
+    jitted = jax.jit(call.fun, **options)
+    jax.clear_caches()
+    started = time.perf_counter()
+    jitted.trace(*call.args, **call.kwargs)
+    return time.perf_counter() - started

@@ -1,0 +1,191 @@
+"""The rows of a lowered module: each line with the user's places it comes from and the captured array it holds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+
+from . import arrays, module_text
+from .module_text import Frame, Row
+from .session import Program
+from .sources import BUNDLED, UserFiles
+from .walking import nested, parts
+from .wire.messages import Operation, Place
+
+MAX_FRAMES = 8
+SMALL = 32
+"""Bytes up to which JAX, too, counts a constant as small."""
+_HOISTED = re.compile(r"hoisted\[(\d+)\]")
+_SHAPE = re.compile(r"tensor<((?:\d+x)*)([a-z]+)(\d*)")
+_LIBRARY = re.compile(r"^(.*?)(?:_\d+)?$")
+
+
+def describe(text: str, program: Program, traced: Any, constants: Sequence[Any], files: UserFiles) -> tuple[Operation, ...]:
+    """The lines of a printed module. `constants` are the hoisted ones, in the order of `main`'s leading arguments."""
+    lines = [part for line in module_text.rows(text) for part in _by_argument(line)]
+    captured = _captured(lines, traced.jaxpr, constants, program)
+    places = _Places(lines, files)
+    return tuple(
+        Operation(line.text, line.op, places.of(line), captured.get(i, -1), _literal(line, captured.get(i, -1) >= 0))
+        for i, line in enumerate(lines)
+    )
+
+
+def _literal(line: Row, captured: bool) -> str:
+    if line.op != "constant":
+        return ""
+    if captured:
+        return "captured"
+    match = _SHAPE.search(line.result_type)
+    if match is None or not match[1]:
+        return "scalar"
+    sizes = [int(size) for size in match[1].split("x") if size]
+    return "small" if math.prod(sizes) * max(int(match[3] or 8), 8) // 8 <= SMALL else "lowering"
+
+
+# ---------------------------------------------------------------- which row holds which constant
+
+
+def _captured(lines: list[Row], jaxpr: Any, constants: Sequence[Any], program: Program) -> dict[int, int]:
+    """Row number to index among the program's constants; -1 for a captured one that the reply did not describe."""
+    index = {c.key: i if c.described is not None else -1 for i, c in enumerate(program.constants)}
+    found: dict[int, int] = {}
+    for at, key in (*_embedded(lines, jaxpr), *_arguments(lines, constants, program)):
+        if key in index:
+            found[at] = index[key]
+    return found
+
+
+def _embedded(lines: list[Row], jaxpr: Any) -> Iterator[tuple[int, Any]]:
+    """The first constants of a function's body are those of its jaxpr, in order: scalars of the code come after."""
+    functions: dict[str, list[int]] = {}
+    for at, line in enumerate(lines):
+        if line.function:
+            functions.setdefault(line.function, [])
+            if line.op == "constant":
+                functions[line.function].append(at)
+    left = dict(functions)
+    for name, held in _holders("main", jaxpr, set()):
+        symbol = next((s for s in left if _plain(s) == _plain(name) and _fits(lines, left[s], held)), None)
+        if symbol is None:
+            continue
+        for at, (_, value) in zip(left.pop(symbol), held):
+            yield at, arrays.key_of(value)
+
+
+def _holders(name: str, jaxpr: Any, seen: set[int]) -> Iterator[tuple[str, list[tuple[Any, Any]]]]:
+    """Each jaxpr that has constants, with the name of the function that it becomes."""
+    if id(jaxpr) in seen:
+        return
+    seen.add(id(jaxpr))
+    inner, held = parts(jaxpr)
+    if held:
+        yield name, held
+    for eqn in inner.eqns:
+        for _, body in nested(eqn):
+            yield from _holders(str(eqn.params.get("name", name)), body, seen)
+
+
+def _plain(symbol: str) -> str:
+    """A function's name without what lowering adds to keep names apart, and without what a symbol cannot hold."""
+    match = _LIBRARY.match(symbol)
+    return re.sub(r"[^A-Za-z0-9]", "", match[1] if match else symbol)
+
+
+def _fits(lines: list[Row], rows: list[int], held: list[tuple[Any, Any]]) -> bool:
+    return len(rows) >= len(held) and all(
+        _sizes(lines[at].result_type)[: len(variable.aval.shape)] == [int(n) for n in variable.aval.shape]
+        for at, (variable, _) in zip(rows, held)
+    )
+
+
+def _sizes(tensor: str) -> list[int]:
+    match = _SHAPE.search(tensor)
+    return [int(size) for size in match[1].split("x") if size] if match else []
+
+
+def _by_argument(line: Row) -> list[Row]:
+    """The first line of `main`, with each argument on a line of its own when some hold constants."""
+    if line.function != "main" or not any(_is_constant(text, at.name) for text, at in line.arguments):
+        return [line]
+    indent = line.text[: len(line.text) - len(line.text.lstrip())] + "    "
+    head = line.text[: line.text.index(line.arguments[0][0])]
+    last = line.arguments[-1][0]
+    tail = line.text[line.text.index(last) + len(last) :]
+    listed = [Row(f"{indent}{text},", "", "main", at, ((text, at),)) for text, at in line.arguments]
+    listed[-1].text = listed[-1].text[:-1]
+    return [Row(head, line.op, "main", line.location), *listed, Row(indent[:-4] + tail, "", "main")]
+
+
+def _is_constant(text: str, name: str) -> bool:
+    return _HOISTED.fullmatch(name) is not None or "jax.const = true" in text
+
+
+def _arguments(lines: list[Row], constants: Sequence[Any], program: Program) -> Iterator[tuple[int, Any]]:
+    """Arguments of `main` that hold constants: ours by their names, JAX's own hidden ones by their shape and order."""
+    left = list(program.constants)
+    for at, line in enumerate(lines):
+        if line.function != "main" or line.op or len(line.arguments) != 1:
+            continue
+        text, location = line.arguments[0]
+        match = _HOISTED.fullmatch(location.name)
+        if match is not None:
+            yield at, arrays.key_of(constants[int(match[1])])
+        elif "jax.const = true" in text:
+            fitting = [c for c in left if _sizes(text) == [int(n) for n in c.aval.shape]]
+            if fitting:
+                left.remove(fitting[0])
+                yield at, fitting[0].key
+
+
+# ---------------------------------------------------------------- where a row comes from
+
+
+def _inside(frames: Sequence[Frame]) -> Iterator[Frame]:
+    """The frames up to our own: further out is who called the jitted function, once, when it was traced."""
+    for frame in frames:
+        if frame.file.startswith(BUNDLED):
+            return
+        yield frame
+
+
+class _Places:
+    """The user's places of each row. What lies in a called function is joined to the line that calls it."""
+
+    def __init__(self, lines: list[Row], files: UserFiles) -> None:
+        self._files = files
+        self._known: dict[Frame, Place] = {}
+        self._calls: dict[str, list[Row]] = {}
+        for line in lines:
+            if line.op == "call" and (match := re.search(r"@(\"[^\"]*\"|[\w$.-]+)\(", line.text)):
+                self._calls.setdefault(match[1].strip('"'), []).append(line)
+
+    def of(self, line: Row) -> tuple[Place, ...]:
+        """Innermost first."""
+        if line.op in ("", "module", "func"):
+            return ()
+        return tuple(self._place(frame) for frame in self._frames(line, 0)[:MAX_FRAMES])
+
+    def _frames(self, line: Row, depth: int) -> list[Frame]:
+        own = [frame for frame in _inside(line.location.frames) if self._files.owns(frame.file)]
+        own = [frame for i, frame in enumerate(own) if i == 0 or frame != own[i - 1]]
+        callers = self._calls.get(line.function, ()) if depth < 20 else ()
+        chains = [chain for chain in (self._frames(call, depth + 1) for call in callers) if chain]
+        if not chains or any(chain[0] in own for chain in chains):
+            return own
+        # The body was traced for whoever called it first, perhaps elsewhere: keep what is inside it.
+        name = _plain(line.function)
+        last = max((i for i, frame in enumerate(own) if _plain(frame.function.rpartition(".")[2]) == name), default=-1)
+        joined = own[: last + 1] + (chains[0] if len(chains) == 1 else [chain[0] for chain in chains])
+        return list(dict.fromkeys(joined))
+
+    def _place(self, frame: Frame) -> Place:
+        if frame not in self._known:
+            self._known[frame] = self._files.place_at(
+                frame.file, (frame.line, frame.column, frame.end_line, frame.end_column), frame.function
+            )
+        return self._known[frame]
