@@ -121,11 +121,9 @@ class _Fixer:
         change = fixing.prepare(self._workspace, finding)
         if isinstance(change, Refusal):
             return self._refuse(finding, change.reason, change.path, change.line)
-        reply = None
-        if self._group.settings.trace:
-            reply = self._verify(change, finding)
-            if isinstance(reply, str):
-                return self._refuse(finding, reply)
+        reply = self._verify(change, finding) if self._group.settings.trace else None
+        if isinstance(reply, str):
+            return self._refuse(finding, reply)
         for file in change.files:
             self._workspace.set_text(file.path, file.changed)
         self._outcome.applied.append(Applied(finding, tuple(file.path for file in change.files), reply))

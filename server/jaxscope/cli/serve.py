@@ -8,6 +8,7 @@ import argparse
 def run(options: argparse.Namespace) -> int:
     """Serves until the client goes."""
     # The server's libraries take half a second to import: no other command should wait for them.
-    from jaxscope.lsp.main import serve
+    from jaxscope.lsp.server import serve
 
-    return serve(tcp=options.tcp)
+    serve(options.tcp)
+    return 0

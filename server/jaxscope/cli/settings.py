@@ -17,7 +17,7 @@ from jaxscope.rules.base import all_rules
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxscope.config import Config, parse_size
+from jaxscope.source.files import read_source
 from jaxscope.tracing.cancellation import Cancellation
 from jaxscope.tracing.evidence import Evidence, text_hash
 from jaxscope.tracing.tracer import OnProgress, Platform
@@ -284,7 +285,6 @@ def _shown(interpreter: str) -> str:
 
 def _on_disk(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
-    except (OSError, UnicodeError):
+        return read_source(path)
+    except OSError:
         return ""

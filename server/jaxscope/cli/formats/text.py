@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from jaxscope.cli.report import ErrorRow, Report
 from jaxscope.cli.targets import shown_path
-from jaxscope.rules.finding import Finding, Refuted
+from jaxscope.rules.finding import Finding, Refuted, Severity
 from jaxscope.text.span import LineIndex
 
-_ORDER = ("error", "warning", "information", "hint")
+_ORDER: tuple[Severity, ...] = ("error", "warning", "information", "hint")
 _COLOURS = {"error": "31", "warning": "33", "information": "36", "hint": "36", "bold": "1", "dim": "2", "blue": "34"}
 _WIDEST = 160
 """Characters of a source line that are shown."""

@@ -1,0 +1,3 @@
+"""Has nothing to do with arrays."""
+
+TABLE = [n * n for n in range(1000)]

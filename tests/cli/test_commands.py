@@ -1,0 +1,234 @@
+"""Exit statuses, options, files that cannot be read or written, and what must stay quiet."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from run_cli import jaxscope
+
+GOLDEN = Path(__file__).with_name("golden")
+CLEAN = "import jax\nimport jax.numpy as jnp\n\n\n@jax.jit\ndef f(x):\n    return x + jnp.ones(3)\n"
+CAPTURE = """import jax
+import jax.numpy as jnp
+
+W = jnp.zeros((512, 1024))
+
+
+@jax.jit
+def f(x):
+    return x @ W
+
+
+def main():
+    print("said by the user")
+    return f(jnp.ones((2, 512)))
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    (tmp_path / "clean.py").write_text(CLEAN)
+    (tmp_path / "case.py").write_text(CAPTURE)
+    return tmp_path
+
+
+def findings(text: str) -> list[tuple[str, str, int]]:
+    return [(f["rule"], f["name"], f["range"]["start"]["line"]) for f in json.loads(text)["findings"]]
+
+
+def test_nothing_found_is_zero(work: Path) -> None:
+    done = jaxscope("check", "clean.py", "--no-trace", cwd=work)
+    assert (done.status, done.out) == (0, "No findings in 1 file.\n")
+
+
+def test_fail_level_decides(work: Path) -> None:
+    assert jaxscope("check", "case.py", cwd=work).status == 1
+    assert jaxscope("check", "case.py", "--fail-level", "error", cwd=work).status == 0
+
+
+def test_rules_are_chosen(work: Path) -> None:
+    assert jaxscope("check", "case.py", "--ignore", "captured-array", cwd=work).status == 0
+    assert jaxscope("check", "case.py", "--select", "retrace,donation", cwd=work).status == 0
+    assert jaxscope("check", "case.py", "--select", "captured-array", cwd=work).status == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "nowhere.py"], "no such file or folder: nowhere.py"),
+        (["check", "case.py", "--select", "captured"], "no such rule: captured"),
+        (["check", "case.py", "--threshold", "big"], "not a size: 'big'"),
+        (["check", "case.py", "--timeout", "-1"], "not a number of seconds: '-1'"),
+        (["check", "case.py", "--format", "yaml"], "invalid choice: 'yaml'"),
+        (["check", "case.py", "--run", "main", "--no-trace"], "--run and --no-trace exclude each other"),
+        (["check", "case.py", "--run", "mian"], "--run mian: none of the files has a function of that name"),
+        (["fix", "case.py", "--rule", "nothing"], "no such rule: nothing"),
+        (["show", "case.py"], "not FILE::QUALNAME: case.py"),
+        (["show", "case.py::g"], "case.py has no function g"),
+        (["show", "case.py::f"], "no shapes are known for f"),
+        (["explain", "nothing"], "no such rule: nothing"),
+        (["check", "case.py", "--trace", "--python", "/nowhere/python"], "Cannot run /nowhere/python"),
+        ([], "required: COMMAND"),
+    ],
+)
+def test_what_cannot_be_done_is_two(work: Path, arguments: list[str], said: str) -> None:
+    done = jaxscope(*arguments, cwd=work)
+    assert (done.status, done.out) == (2, "")
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_no_jax_in_the_interpreter_is_two(work: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(work / "empty")], check=True)
+    done = jaxscope("check", "case.py", "--trace", "--python", "empty", cwd=work)
+    assert (done.status, done.out) == (2, "")
+    assert "No JAX in " in done.err
+    assert jaxscope("check", "case.py", "--python", "empty", cwd=work).status == 1
+
+
+def test_users_prints_go_to_standard_error(work: Path) -> None:
+    done = jaxscope("check", "case.py", "--run", "main", "--format", "json", cwd=work)
+    assert findings(done.out) == [("captured-array", "W", 9)]
+    assert "said by the user" in done.err
+
+
+def test_no_code_runs_unless_it_is_asked_for(work: Path) -> None:
+    (work / "case.py").write_text(CAPTURE + "\nopen('ran', 'w')\n")
+    assert jaxscope("check", "case.py", cwd=work).status == 1
+    (work / "pyproject.toml").write_text("[tool.jaxscope]\ntrace = true\n")
+    assert jaxscope("check", "case.py", "--no-trace", cwd=work).status == 1
+    assert not (work / "ran").exists()
+    done = jaxscope("check", "case.py", "--format", "json", cwd=work)
+    assert json.loads(done.out)["errors"] == [
+        {
+            "path": "case.py",
+            "line": 16,
+            "kind": "blocked",
+            "message": f"running `case.py` tried to write `{os.path.realpath(work)}/ran`; it was blocked",
+        }
+    ]
+
+
+def test_settings_of_the_nearest_project_file_hold(work: Path) -> None:
+    (work / "pyproject.toml").write_text('[tool.jaxscope]\ncaptured-threshold = "8MiB"\n')
+    assert jaxscope("check", "case.py", "--run", "main", cwd=work).status == 0
+    inner = work / "inner"
+    inner.mkdir()
+    shutil.copy(work / "case.py", inner / "inner_case.py")
+    (inner / "pyproject.toml").write_text('[tool.jaxscope]\ncaptured-threshold = "1MiB"\n')
+    done = jaxscope("check", ".", "--format", "json", cwd=work)
+    assert {f["path"] for f in json.loads(done.out)["findings"] if f["severity"] == "warning"} == {
+        "inner/inner_case.py"
+    }
+    assert jaxscope("check", "case.py", "--threshold", "1MiB", cwd=work).status == 1
+
+
+def test_a_bad_setting_is_named_with_its_file(work: Path) -> None:
+    (work / "pyproject.toml").write_text('[tool.jaxscope]\ncaptured-threshold = "big"\n')
+    done = jaxscope("check", "case.py", cwd=work)
+    assert done.status == 2
+    assert "not a size: 'big'" in done.err
+    assert "pyproject.toml" in done.err
+
+
+def test_a_failing_import_is_an_error_and_the_rest_goes_on(work: Path) -> None:
+    (work / "bad.py").write_text("import jax\n\nimport no_such_module\n")
+    done = jaxscope("check", "bad.py", "case.py", "--run", "main", "--format", "json", cwd=work)
+    assert findings(done.out) == [("captured-array", "W", 9)]
+    (error,) = json.loads(done.out)["errors"]
+    assert (error["path"], error["line"], error["kind"]) == ("bad.py", 3, "user-error")
+    assert error["message"] == "ModuleNotFoundError: No module named 'no_such_module'"
+
+
+def test_a_crash_and_a_hang_are_errors_and_the_rest_goes_on(work: Path) -> None:
+    (work / "crash.py").write_text("import jax, os\nos.abort()\n")
+    (work / "hang.py").write_text("import jax\nwhile True: pass\n")
+    done = jaxscope(
+        "check", "crash.py", "hang.py", "case.py", "--run", "main", "--format", "json", "--timeout", "8", cwd=work
+    )
+    assert findings(done.out) == [("captured-array", "W", 9)]
+    assert {(e["path"], e["kind"]) for e in json.loads(done.out)["errors"]} == {
+        ("crash.py", "crashed"),
+        ("hang.py", "timed-out"),
+    }
+
+
+def test_the_same_finding_by_two_files_is_printed_once(work: Path) -> None:
+    (work / "user.py").write_text("import case\n\n\ndef main():\n    return case.main()\n")
+    done = jaxscope("check", "user.py", "case.py", "--run", "main", "--format", "json", cwd=work)
+    assert findings(done.out) == [("captured-array", "W", 9)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="takes a folder's write permission away")
+def test_a_folder_that_cannot_be_written(work: Path) -> None:
+    work.chmod(0o555)
+    try:
+        assert findings(jaxscope("check", "case.py", "--run", "main", "--format", "json", cwd=work).out)
+        if os.geteuid() != 0:
+            done = jaxscope("fix", "case.py", "--rule", "captured-array", "--run", "main", cwd=work)
+            assert done.status == 2 and "cannot write case.py" in done.err
+            assert (work / "case.py").read_text() == CAPTURE
+    finally:
+        work.chmod(0o755)
+
+
+def test_a_fix_is_written_and_verified(work: Path) -> None:
+    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--run", "main", "--format", "json", cwd=work)
+    assert done.status == 0, done.err
+    (applied,) = json.loads(done.out)["applied"]
+    assert applied["verified"] == {"imports": True, "constant_gone": True, "avals_equal": True, "values_equal": True}
+    assert applied["files"] == ["case.py"]
+    assert jaxscope("check", "case.py", "--run", "main", cwd=work).status == 0
+
+
+def test_a_fix_leaves_line_ends_alone(work: Path) -> None:
+    (work / "case.py").write_bytes(CAPTURE.replace("\n", "\r\n").encode())
+    assert jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", cwd=work).status == 0
+    data = (work / "case.py").read_bytes()
+    assert b"W" in data and data.count(b"\n") == data.count(b"\r\n")
+
+
+def test_a_diff_changes_no_file(work: Path) -> None:
+    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", "--diff", cwd=work)
+    assert done.status == 0
+    assert done.out.startswith("--- a/case.py\n+++ b/case.py\n")
+    assert (work / "case.py").read_text() == CAPTURE
+
+
+def test_timing_prints_every_stage(work: Path) -> None:
+    done = jaxscope("time", "case.py::f", "--run", "main", "--compare", "--format", "json", cwd=work)
+    assert done.status == 0, done.err
+    timings = json.loads(done.out)["timings"]
+    assert [form["form"] for form in timings["forms"]] == ["captured", "hoisted"]
+    for form in timings["forms"]:
+        assert {stage["stage"] for stage in form["stages"]} == {"trace", "lower", "compile", "run"}
+    captured, hoisted = (form["module_bytes"] for form in timings["forms"])
+    assert captured > 512 * 1024 * 4 > hoisted
+    text = jaxscope("time", "case.py::f", "--args", "f32[2,512]", cwd=work).out
+    assert "median" in text and "compile" in text
+
+
+def test_explain_prints_the_rules_documentation(work: Path) -> None:
+    done = jaxscope("explain", "captured-array", cwd=work)
+    assert done.status == 0
+    assert done.out.startswith("captured-array (")
+    assert len(done.out) > 500
+
+
+def test_nothing_keeps_running(work: Path) -> None:
+    (work / "mark.py").write_text(
+        "import jax, os, sys\nprint('PID', os.getpid(), file=sys.stderr, flush=True)\n" + CAPTURE
+    )
+    done = jaxscope("check", "mark.py", "--run", "main", cwd=work)
+    (pid,) = [int(line.split()[1]) for line in done.err.splitlines() if line.startswith("PID ")]
+    end = time.monotonic() + 5
+    while time.monotonic() < end and Path(f"/proc/{pid}").exists():
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists()
