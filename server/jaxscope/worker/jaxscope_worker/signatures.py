@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import re
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -51,6 +52,9 @@ def _tree(value: Any, budget: list[int]) -> str:
         return "[" + ", ".join(_tree(child, budget) for child in value) + "]"
     if value is None:
         return "None"
+    if isinstance(value, functools.partial):
+        bound = [*value.args, *([value.keywords] if value.keywords else [])]
+        return f"{type(value).__name__}({', '.join(_tree(child, budget) for child in bound)})"
     leaf = _leaf(value)
     if leaf is not None:
         budget[0] -= 1

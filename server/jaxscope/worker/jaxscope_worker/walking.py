@@ -44,7 +44,7 @@ class Walk:
 def walk(closed: Any, files: UserFiles, min_bytes: int) -> Walk:
     """Finds the constants of a closed jaxpr; reads are collected for those of at least `min_bytes`."""
     walker = _Walker(files, min_bytes)
-    walker.enter(closed, {}, ())
+    walker.enter(closed, {}, _NOTHING_ABOVE)
     return Walk(list(walker.found.values()), walker.equations, walker.outermost)
 
 
@@ -86,6 +86,19 @@ def _inside(value: Any, depth: int) -> Iterator[Any]:
 Frames = tuple[tuple[CodeType, int], ...]
 
 
+@dataclass(frozen=True)
+class _Above:
+    """Where the jaxpr lies that is walked."""
+
+    jit: Frames
+    """The user's frames from the nearest enclosing jit's call outwards."""
+    eqn: Frames
+    """The same, from the equation that holds the jaxpr: its loop, say."""
+
+
+_NOTHING_ABOVE = _Above((), ())
+
+
 class _Walker:
     def __init__(self, files: UserFiles, min_bytes: int) -> None:
         self.files, self.min_bytes = files, min_bytes
@@ -93,14 +106,14 @@ class _Walker:
         self.equations = 0
         self.outermost: tuple[CodeType, int] | None = None
 
-    def enter(self, jaxpr: Any, env: dict[Any, Found], outer: Frames, depth: int = 0) -> None:
+    def enter(self, jaxpr: Any, env: dict[Any, Found], above: _Above, depth: int = 0) -> None:
         inner, constants = parts(jaxpr)
         for var, value in constants:
             found = self._record(value, var)
             if found is not None:
                 env[var] = found
         for eqn in inner.eqns:
-            self._equation(eqn, env, outer, depth)
+            self._equation(eqn, env, above, depth)
         for atom in inner.outvars if depth == 0 else ():
             found = self._operand(atom, env)
             if found is not None and found.bytes >= self.min_bytes:
@@ -124,7 +137,7 @@ class _Walker:
             return self._record(atom.val, atom)
         return env.get(atom)
 
-    def _equation(self, eqn: Any, env: dict[Any, Found], outer: Frames, depth: int) -> None:
+    def _equation(self, eqn: Any, env: dict[Any, Found], above: _Above, depth: int) -> None:
         self.equations += 1
         if self.outermost is None and depth == 0:
             self.outermost = self._outermost(eqn)
@@ -139,33 +152,34 @@ class _Walker:
                 if found is not None:
                     inside[var] = found
                     routed.add(index)
-            if eqn.primitive.name in ("pjit", "jit"):
-                # The body was traced once, for whoever called it first; who called it here is in this equation.
-                frames = frames if frames is not None else self._frames(eqn, outer)
-                self.enter(jaxpr, inside, frames, depth + 1)
-            else:
-                self.enter(jaxpr, inside, outer, depth + 1)
+            frames = frames if frames is not None else self._frames(eqn, above)
+            # The body of a jit was traced once, for whoever called it first; who calls it here is in this equation.
+            jit = frames if eqn.primitive.name in ("pjit", "jit") else above.jit
+            self.enter(jaxpr, inside, _Above(jit, frames), depth + 1)
         for index, found in enumerate(operands):
             if found is None or index in routed or found.bytes < self.min_bytes or len(found.reads) >= MAX_READS:
                 continue
-            frames = frames if frames is not None else self._frames(eqn, outer)
+            frames = frames if frames is not None else self._frames(eqn, above)
             read = Read(eqn.primitive.name, tuple(self._place(*frame) for frame in frames))
             if read not in found.reads:
                 found.reads.append(read)
 
     def _outermost(self, eqn: Any) -> tuple[CodeType, int] | None:
-        own = self._frames(eqn, ())
+        own = self._frames(eqn, _NOTHING_ABOVE)
         return own[-1] if own else None
 
-    def _frames(self, eqn: Any, outer: Frames) -> Frames:
-        """The user's frames of an equation, up to the body of the jit it lies in, then those of the enclosing ones."""
+    def _frames(self, eqn: Any, above: _Above) -> Frames:
+        """The user's frames of an equation, innermost first, out to the body of the traced function.
+
+        They are known up to the jit whose body it lies in, or, where JAX cuts them there, up to the body of a loop.
+        """
         own = []
         for code, instruction in jax_compat.raw_frames(eqn):
             if code in jax_compat.BOUNDARIES:
-                break
+                return (*own, *above.jit)
             if self.files.owns(code.co_filename):
                 own.append((code, instruction))
-        return (*own, *outer)
+        return (*own, *above.eqn)
 
     def _place(self, code: CodeType, instruction: int) -> Place:
         return self.files.place(code, instruction)
