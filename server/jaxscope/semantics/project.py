@@ -1,0 +1,147 @@
+"""The files of one project: open documents first, then what is on disk; import resolution within the project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from jaxscope.semantics.evaluate import Evaluator
+from jaxscope.semantics.model import FileModel
+from jaxscope.source.files import read_source
+from jaxscope.source.module import Module, parse
+
+_SKIPPED = frozenset(("node_modules", "__pycache__", "site-packages", "build", "dist", "venv", "env"))
+_LARGEST_FILE = 4 << 20
+
+
+class Project:
+    """Modules and models of the files under `root`, kept until they change."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+        self._open: dict[str, Module] = {}
+        self._disk: dict[str, tuple[tuple[int, int], Module]] = {}
+        self._models: dict[str, FileModel] = {}
+        self._resolved: dict[tuple[str, str, int], str | None] = {}
+        self.evaluator = Evaluator(self)
+
+    # -- texts
+
+    def module(self, path: str) -> Module | None:
+        """The parsed file; None when it cannot be read."""
+        path = os.path.abspath(path)
+        if path in self._open:
+            return self._open[path]
+        try:
+            status = os.stat(path)
+            stamp = (status.st_mtime_ns, status.st_size)
+            kept = self._disk.get(path)
+            if kept is not None and kept[0] == stamp:
+                return kept[1]
+            if status.st_size > _LARGEST_FILE:
+                return None
+            module = parse(path, read_source(path), kept[1] if kept is not None else None)
+        except OSError:
+            return None
+        self._disk[path] = (stamp, module)
+        return module
+
+    def set_text(self, path: str, text: str) -> None:
+        """`path` is open in an editor with this text."""
+        path = os.path.abspath(path)
+        old = self._open.get(path) or self.module(path)
+        self._open[path] = parse(path, text, old)
+        self._resolved.clear()
+
+    def forget(self, path: str) -> None:
+        """`path` is no longer open: what is on disk counts again."""
+        self._open.pop(os.path.abspath(path), None)
+
+    # -- models
+
+    def model(self, path: str) -> FileModel | None:
+        """Facts of the file as it is now; None when it cannot be read."""
+        path = os.path.abspath(path)
+        module = self.module(path)
+        if module is None:
+            self._models.pop(path, None)
+            return None
+        kept = self._models.get(path)
+        if kept is not None and kept.module is module:
+            return kept
+        self._models[path] = model = FileModel(module, self)
+        self._start_over()
+        return model
+
+    def _start_over(self) -> None:
+        """A file changed: values worked out with the help of its old text are dropped."""
+        self.evaluator = Evaluator(self)
+        self._resolved.clear()
+        for model in self._models.values():
+            model.reset()
+
+    # -- imports
+
+    def resolve(self, from_path: str, module_name: str, level: int = 0) -> str | None:
+        """File of an imported module if the project has it: a path, else None."""
+        key = (os.path.dirname(from_path), module_name, level)
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(*key)
+        return self._resolved[key]
+
+    def _resolve(self, folder: str, module_name: str, level: int) -> str | None:
+        parts = [part for part in module_name.split(".") if part]
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self._file(folder, parts)
+        if not parts:
+            return None
+        for base in self._bases(folder):
+            found = self._file(base, parts)
+            if found is not None:
+                return found
+        return None
+
+    def _bases(self, folder: str) -> list[str]:
+        """Folders that may be on `sys.path`: the file's own and those above it up to the root, and `src`."""
+        found = [folder]
+        while folder.startswith(self.root) and folder != self.root and os.path.dirname(folder) != folder:
+            folder = os.path.dirname(folder)
+            found.append(folder)
+        return [*found, self.root, os.path.join(self.root, "src")]
+
+    def _file(self, base: str, parts: list[str]) -> str | None:
+        path = os.path.join(base, *parts)
+        for candidate in (os.path.join(path, "__init__.py"), path + ".py"):
+            if candidate in self._open or os.path.isfile(candidate):
+                return candidate
+        return path if parts and os.path.isdir(path) and _has_python(path) else None
+
+    def submodule(self, path: str, name: str) -> str | None:
+        """File of `package.name`, where `path` is the package's file or folder."""
+        folder = path if os.path.isdir(path) else os.path.dirname(path)
+        if os.path.isdir(path) or os.path.basename(path) == "__init__.py":
+            return self._file(folder, [name])
+        return None
+
+    # -- files
+
+    def python_files(self) -> Iterator[str]:
+        """Paths of the project's Python files, without environments, hidden folders and builds."""
+        for folder, folders, files in os.walk(self.root):
+            folders[:] = sorted(name for name in folders if not _skipped(folder, name))
+            yield from (os.path.join(folder, name) for name in sorted(files) if name.endswith((".py", ".pyi")))
+
+
+def _skipped(folder: str, name: str) -> bool:
+    if name.startswith(".") or name in _SKIPPED or name.endswith(".egg-info"):
+        return True
+    return os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))
+
+
+def _has_python(folder: str) -> bool:
+    try:
+        return any(name.endswith(".py") for name in os.listdir(folder))
+    except OSError:
+        return False
