@@ -29,12 +29,13 @@ export const consent = (client: LanguageClient, answer: Consent): Promise<null> 
 
 export const restartWorkers = (client: LanguageClient): Promise<null> => client.sendRequest("jaxscope/restart", {});
 
-/** The server plans, verifies and applies the fix by itself and says what came of it. */
-export const applyFix = (client: LanguageClient, uri: string, version: number, name: string, fix: FixRequest) =>
-  client.sendRequest("workspace/executeCommand", {
-    command: "jaxscope.applyFix",
-    arguments: [{ uri, version, rule: fix.rule, name: fix.name, function: name, line: fix.line }],
-  });
+/** The server plans, verifies and applies the fixes by itself, as one change, and says what came of it. */
+export const applyFix = (client: LanguageClient, uri: string, version: number, name: string, fixes: readonly FixRequest[]) => {
+  const [first] = fixes;
+  const target = { uri, version, rule: first?.rule, name: first?.name, line: first?.line, function: name };
+  const names = fixes.map((fix) => fix.name);
+  return client.sendRequest("workspace/executeCommand", { command: "jaxscope.applyFix", arguments: [{ ...target, names }] });
+};
 
 /** How a request ended that did not end well. */
 export function failureOf(error: unknown): { readonly message: string; readonly cancelled: boolean } {

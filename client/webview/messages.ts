@@ -32,12 +32,14 @@ export type FromPanel =
   | { readonly type: "program"; readonly form: Form }
   | { readonly type: "time"; readonly forms: readonly Form[] }
   | { readonly type: "cancel" }
-  | { readonly type: "fix"; readonly fix: FixRequest }
+  | { readonly type: "fix"; readonly fixes: readonly FixRequest[] }
+  | { readonly type: "document"; readonly name: string; readonly text: string }
   | { readonly type: "consent"; readonly answer: Consent }
   | { readonly type: "do"; readonly action: Action };
 
 /** Things that the extension does by itself, with no answer to the page. */
 export type Action =
+  | "changePolicy"
   | "declareShapes"
   | "focusEditor"
   | "manageTrust"
@@ -50,7 +52,6 @@ export type Action =
 
 /** Names one finding, as the server's fix command does. */
 export interface FixRequest {
-  readonly path: string;
   readonly rule: string;
   readonly name: string;
   readonly line: number;

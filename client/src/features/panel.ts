@@ -1,6 +1,6 @@
 // The panel beside the editor: which function it shows, and the answers to what its page asks for.
 import * as vscode from "vscode";
-import type { Form, FromPanel, Tab, ToPanel, Work } from "../../webview/messages.ts";
+import type { FixRequest, Form, FromPanel, Tab, ToPanel, Work } from "../../webview/messages.ts";
 import type { Server } from "../client.ts";
 import type { PanelModel, Timings } from "../protocol.generated.ts";
 import { applyFix, consent, failureOf, panelModel, program, trace, type PanelParams } from "../requests.ts";
@@ -200,7 +200,8 @@ export class Panel implements vscode.Disposable {
     if (message.type === "consent") return void (await consent(await this.server.connected(), message.answer));
     if (message.type === "program") return this.readProgram(uri, message.form);
     if (message.type === "time") return this.measure(message.forms);
-    if (message.type === "fix") return this.fix(message.fix);
+    if (message.type === "fix") return this.fix(uri, message.fixes);
+    if (message.type === "document") return this.documents.open(message.name, message.text);
   }
 
   private pageReady(pinned: boolean): void {
@@ -213,10 +214,9 @@ export class Panel implements vscode.Disposable {
     for (const message of waiting) if (message.type !== "model") this.post(message);
   }
 
-  private async fix(request: Extract<FromPanel, { type: "fix" }>["fix"]): Promise<void> {
-    const document = await vscode.workspace.openTextDocument(vscode.Uri.file(request.path));
-    const name = this.model?.function ?? "";
-    await applyFix(await this.server.connected(), document.uri.toString(), document.version, name, request);
+  private async fix(uri: string, fixes: readonly FixRequest[]): Promise<void> {
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
+    await applyFix(await this.server.connected(), uri, document.version, this.model?.function ?? "", fixes);
   }
 
   private readProgram(uri: string, form: Form): Promise<void> {

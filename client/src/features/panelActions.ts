@@ -22,6 +22,8 @@ This stops accidents, not malice.`;
 export async function act(action: Action, { model, uri, server, documents }: Surroundings): Promise<void> {
   const command = (name: string, ...rest: unknown[]) => vscode.commands.executeCommand(name, ...rest);
   switch (action) {
+    case "changePolicy":
+      return void (await command("jaxscope.changeTracePolicy"));
     case "declareShapes":
       if (model && uri !== undefined) await declareShapes(vscode.Uri.parse(uri), model);
       return;

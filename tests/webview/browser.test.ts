@@ -1,0 +1,276 @@
+// The page as a person uses it: clicks, keys, and how it looks.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { Editor, THEMES } from "./support/browser.ts";
+import { at, block, program, STATES, timings } from "./support/models.ts";
+
+let editor: Editor;
+before(async () => void (editor = await Editor.open()));
+after(async () => editor.close());
+beforeEach(() => void editor.problems.splice(0));
+
+const MODEL = { type: "model", model: block } as const;
+const PROGRAM = { type: "program", function: "block", form: "captured", program } as const;
+const TIMINGS = { type: "timings", function: "block", timings } as const;
+const tab = (name: string) => editor.page.getByRole("tab", { name });
+const row = (text: string) => editor.page.getByRole("option", { name: text }).first();
+const TABS = ["Overview", "Constants", "StableHLO", "Timings"] as const;
+
+/** Runs a test that must leave nothing on the console: neither errors nor what the content policy has refused. */
+function check(name: string, body: () => Promise<void>): void {
+  test(name, async () => {
+    await editor.look("dark", 900);
+    await body();
+    assert.deepEqual(editor.problems, []);
+  });
+}
+
+check("the page announces itself and says nothing before it has a model", async () => {
+  await editor.fresh();
+  assert.deepEqual(await editor.heard(), [{ type: "ready", pinned: false }]);
+  assert.equal(await editor.page.locator("#panel").innerText(), "");
+});
+
+check("the finding box offers the fix and sends it with every name", async () => {
+  await editor.fresh(MODEL);
+  assert.match(await editor.page.locator(".look").innerText(), /5 arrays, 30.0 MiB, are compiled into block as constants/);
+  await editor.heard();
+  await editor.page.getByRole("button", { name: "Pass all 5 as arguments" }).click();
+  const [sent] = await editor.heard();
+  assert.equal(sent?.type, "fix");
+  assert.deepEqual(sent.type === "fix" && sent.fixes.map(({ name }) => name), ["W_UP", "W_DOWN", "W_QKV", "POS", "W_OUT"]);
+});
+
+check("what it costs is measured on request, shown with its verdicts, and then no longer offered", async () => {
+  await editor.fresh(MODEL);
+  await editor.heard();
+  await editor.page.getByRole("button", { name: "See what it costs" }).click();
+  assert.deepEqual(await editor.heard(), [{ type: "time", forms: ["captured", "hoisted"] }]);
+  await editor.tell(TIMINGS);
+  assert.equal(await editor.page.getByRole("button", { name: "See what it costs" }).count(), 0);
+  assert.match(await editor.page.locator(".look").innerText(), /As arguments the module is 4.2 KiB and compiles 1.8 × faster/);
+  const compared = await editor.page.locator(".pairs").innerText();
+  assert.match(compared, /spread too wide to tell/);
+  assert.doesNotMatch(compared, /2\.1 ×/); // the ratio of `lower` must not be shown
+});
+
+check("a place goes to the editor", async () => {
+  await editor.fresh(MODEL);
+  await editor.heard();
+  await editor.page.locator(".finds").getByRole("link", { name: "Go to line 29" }).click();
+  assert.deepEqual(await editor.heard(), [{ type: "goto", place: at(29) }]);
+});
+
+check("tabs are chosen by arrow keys, and one is in the tab order", async () => {
+  await editor.fresh(MODEL);
+  await tab("Overview").focus();
+  await editor.page.keyboard.press("ArrowRight");
+  await editor.settle();
+  assert.equal(await tab("Constants").getAttribute("aria-selected"), "true");
+  assert.equal(await editor.page.evaluate(() => document.activeElement?.id), "t-constants");
+  await editor.page.keyboard.press("End");
+  await editor.settle();
+  assert.equal(await tab("Timings").getAttribute("aria-selected"), "true");
+  assert.equal(await editor.page.locator("[role=tab][tabindex='0']").count(), 1);
+});
+
+check("constants sort by a column, and say so", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "constants" });
+  const names = () => editor.page.locator(".consts tbody .name").allInnerTexts();
+  assert.deepEqual(await names(), ["W_UP", "W_DOWN", "W_QKV", "POS", "W_OUT"]);
+  await editor.page.getByRole("button", { name: "Name" }).click();
+  assert.deepEqual(await names(), ["POS", "W_DOWN", "W_OUT", "W_QKV", "W_UP"]);
+  assert.equal(await editor.page.locator("th[aria-sort]").getAttribute("aria-sort"), "ascending");
+});
+
+check("the StableHLO is asked for when its tab is opened, once", async () => {
+  await editor.fresh(MODEL);
+  await editor.heard();
+  await tab("StableHLO").click();
+  assert.deepEqual(await editor.heard(), [{ type: "program", form: "captured" }]);
+  await editor.tell({ type: "started", work: "program" }, { type: "ended", work: "program", message: "Lowering failed.", cancelled: false });
+  assert.deepEqual(await editor.heard(), []);
+  assert.match(await editor.page.locator(".work").innerText(), /Lowering failed/);
+});
+
+check("only the rows in sight exist, and every row of the program can be reached", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
+  const count = await editor.page.getByRole("option").count();
+  assert.ok(count > 20 && count < program.rows.length, `${count} rows of ${program.rows.length}`);
+  await editor.page.getByRole("listbox").focus();
+  await editor.page.keyboard.press("End");
+  await editor.settle();
+  await editor.settle();
+  const last = editor.page.locator(`#row-${program.rows.length - 1}`);
+  assert.equal(await last.getAttribute("aria-selected"), "true");
+  assert.equal(await last.getAttribute("aria-posinset"), String(program.rows.length));
+  const box = await last.boundingBox();
+  assert.equal(box?.height, 20);
+  assert.ok(box && box.y + box.height <= 901, "the last row is in sight");
+});
+
+check("a click on a row lights its source, Escape takes the light away, and then gives the focus back", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
+  await editor.heard();
+  await row("%4 = stablehlo.multiply").click();
+  const sent = await editor.heard();
+  assert.deepEqual(sent.find(({ type }) => type === "light"), { type: "light", places: [at(21), at(29)] });
+  await editor.page.mouse.move(5, 5);
+  await editor.page.waitForTimeout(120);
+  assert.ok((await editor.page.locator(".r.lit").count()) > 3);
+  await editor.heard();
+  await editor.page.keyboard.press("Escape");
+  assert.deepEqual(await editor.heard(), [{ type: "light", places: [] }]);
+  assert.equal(await editor.page.locator(".r.lit").count(), 0);
+  await editor.page.keyboard.press("Escape");
+  assert.deepEqual(await editor.heard(), [{ type: "do", action: "focusEditor" }]);
+});
+
+check("a pointer that rests on a row lights the source; one that passes does not", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
+  await editor.heard();
+  await row("%3 = stablehlo.add").hover();
+  await editor.page.waitForTimeout(120);
+  assert.deepEqual(await editor.heard(), [{ type: "hover", place: at(28) }]);
+  await editor.page.mouse.move(5, 5);
+  await editor.page.waitForTimeout(120);
+  assert.deepEqual(await editor.heard(), [{ type: "hover", place: null }]);
+});
+
+check("the editor's cursor lights the rows of its line and brings them into sight", async () => {
+  await editor.look("dark", 900, 500);
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM, { type: "cursor", place: at(36) });
+  await editor.settle();
+  await editor.settle();
+  const lit = await editor.page.locator(".r.lit").first().boundingBox();
+  assert.ok(lit && lit.y > 100 && lit.y < 500, `lit row at ${lit?.y}`);
+});
+
+check("Enter on a row goes to its line, L shows that line alone", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM, { type: "cursor", place: at(28) });
+  await editor.heard();
+  await editor.page.getByRole("listbox").focus();
+  await editor.page.keyboard.press("Enter");
+  assert.deepEqual((await editor.heard()).at(-1), { type: "goto", place: at(28) });
+  await editor.page.keyboard.press("l");
+  await editor.settle();
+  assert.equal(await editor.page.getByRole("option").count(), program.rows.filter(({ lines }) => lines.some(({ line }) => line === 28)).length);
+});
+
+check("search counts rows, goes to the next, and says when there is none", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
+  await editor.page.getByRole("listbox").focus();
+  await editor.page.keyboard.press("/");
+  await editor.page.keyboard.type("dot_general");
+  await editor.settle();
+  const wanted = program.rows.filter(({ text }) => text.includes("dot_general")).length;
+  assert.equal(await editor.page.locator(".hits").innerText(), `${wanted} rows`);
+  await editor.page.keyboard.press("Enter");
+  await editor.settle();
+  assert.match((await editor.page.locator(".r.cur").innerText()) ?? "", /dot_general/);
+  await editor.page.keyboard.type("x");
+  await editor.settle();
+  assert.equal(await editor.page.locator(".hits").innerText(), "no match");
+  await editor.page.keyboard.press("Escape");
+  assert.equal(await editor.page.evaluate(() => document.activeElement?.getAttribute("role")), "listbox");
+});
+
+check("a function folds by key, and one operation can be chosen", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
+  await row("func.func public @main").click();
+  await editor.page.keyboard.press("ArrowLeft");
+  await editor.settle();
+  assert.match(await editor.page.locator(".r.cur").innerText(), /… \d+ rows/);
+  await editor.page.keyboard.press("ArrowRight");
+  await editor.page.getByLabel("Filter by operation").selectOption("dot_general");
+  await editor.settle();
+  for (const text of await editor.page.getByRole("option").allInnerTexts()) assert.match(text, /dot_general/);
+});
+
+check("no value of an array is in the page, only its size", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
+  assert.match(await editor.page.locator(".elided.own").first().innerText(), /dense 3\.00 MiB/);
+});
+
+check("work under 300 ms is not mentioned, longer work can be cancelled by Escape", async () => {
+  await editor.fresh(MODEL, { type: "started", work: "time" });
+  assert.equal(await editor.page.locator(".work").count(), 0);
+  await editor.tell({ type: "progress", progress: { path: block.path, function: "block", stage: "compiling", detail: "", done: null, seconds: 0 } });
+  await editor.page.locator(".work").waitFor();
+  assert.match(await editor.page.locator(".work").innerText(), /Compiling block/);
+  assert.match(await editor.page.locator(".stages").innerText(), /compile\s+running/);
+  await editor.heard();
+  await editor.page.keyboard.press("Escape");
+  assert.deepEqual(await editor.heard(), [{ type: "cancel" }]);
+  await editor.tell({ type: "ended", work: "time", message: "Cancelled", cancelled: true });
+  assert.match(await editor.page.locator(".work").innerText(), /Cancelled after/);
+});
+
+check("consent is sent as chosen, and nothing is sent before", async () => {
+  await editor.fresh({ type: "model", model: STATES["consent"]! });
+  assert.deepEqual((await editor.heard()).map(({ type }) => type), ["ready"]);
+  await editor.page.getByLabel("Only when I ask").check();
+  await editor.page.getByRole("button", { name: "Allow" }).click();
+  assert.deepEqual(await editor.heard(), [{ type: "consent", answer: "manual" }]);
+  await editor.page.getByRole("button", { name: "Not now" }).click();
+  assert.deepEqual(await editor.heard(), []);
+  assert.match(await editor.page.locator(".state").innerText(), /Nothing is run/);
+});
+
+check("P pins, R traces again, and neither does while typing", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
+  await editor.heard();
+  await editor.page.keyboard.press("p");
+  await editor.page.keyboard.press("r");
+  assert.deepEqual(await editor.heard(), [{ type: "pin", pinned: true }, { type: "refresh" }]);
+  await editor.page.getByLabel("Search the program").focus();
+  await editor.page.keyboard.type("pr");
+  assert.deepEqual(await editor.heard(), []);
+});
+
+check("a reload shows the same tab, pin and folds again", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
+  await editor.page.keyboard.press("p");
+  await editor.page.getByRole("button", { name: "Fold function" }).last().click();
+  await editor.settle();
+  await editor.page.reload();
+  assert.deepEqual((await editor.heard())[0], { type: "ready", pinned: true });
+  await editor.tell(MODEL, PROGRAM);
+  assert.equal(await tab("StableHLO").getAttribute("aria-selected"), "true");
+  assert.equal(await editor.page.getByRole("button", { name: "Unfold function" }).count(), 1);
+});
+
+check("a failed trace goes to its line and to its traceback", async () => {
+  await editor.fresh({ type: "model", model: STATES["failed"]! });
+  await editor.heard();
+  await editor.page.getByRole("button", { name: "Go to line 29" }).click();
+  await editor.page.getByRole("button", { name: "Full traceback" }).click();
+  assert.deepEqual(await editor.heard(), [{ type: "goto", place: at(29) }, { type: "do", action: "showTraceback" }]);
+});
+
+for (const theme of THEMES) {
+  for (const width of [900, 420]) {
+    check(`looks right: ${theme}, ${width} px`, async () => {
+      await editor.fresh(MODEL, PROGRAM, TIMINGS, { type: "cursor", place: at(29) });
+      await editor.look(theme, width);
+      for (const name of TABS) {
+        await tab(name).click();
+        await editor.settle();
+        await editor.picture(`${theme}-${width}-${name.toLowerCase()}`);
+        const overflow = await editor.page.evaluate(() => document.querySelector(".view")!.scrollWidth - document.querySelector(".view")!.clientWidth);
+        assert.ok(overflow <= 0, `${name} is ${overflow} px too wide`);
+      }
+      for (const [name, model] of Object.entries(STATES)) {
+        await editor.fresh({ type: "model", model });
+        await editor.look(theme, width);
+        await editor.picture(`${theme}-${width}-state-${name}`);
+        const overflow = await editor.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        assert.ok(overflow <= 0, `${name} is ${overflow} px too wide`);
+      }
+      await editor.fresh(MODEL, { type: "started", work: "time" });
+      await editor.page.waitForTimeout(450);
+      await editor.look(theme, width);
+      await editor.picture(`${theme}-${width}-state-timing`);
+    });
+  }
+}

@@ -1,0 +1,2 @@
+// Outside the editor there is no `vscode`: the modules under test here only name its types.
+export {};
