@@ -11,7 +11,6 @@ from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.tracing.locations import import_name, is_under, project_root
 from jaxscope.tracing.signatures import annotated_signatures, declared_signatures
-from jaxscope.tracing.sizes import known_sizes
 from jaxscope.worker.jaxscope_worker.wire.messages import DeclaredSignature, TraceRequest
 
 
@@ -38,7 +37,7 @@ def plan(
     given = (DeclaredSignature(function, args, "declared", "--args"),) if args is not None and function else ()
     declared = tuple(item for item in declared_signatures(model) if not given or item.function != function)
     better = frozenset(item.function for item in (*given, *declared))
-    annotated = annotated_signatures(model, better, known_sizes(model, project))
+    annotated = annotated_signatures(model, project, better)
     callable_here = entry_names(model)
     return TraceRequest(
         path=path,
