@@ -40,7 +40,7 @@ def _signature(chosen: Chosen, item: TracedFunction, hoisted: bool) -> str:
         f"{one.name}={one.type}" if one.static else f"{one.name}: {one.type}" for one in item.parameters
     )
     out = ", ".join(item.out)
-    origin = f" at {item.origin}" if item.origin else ""
+    origin = f" ({item.origin})" if item.origin else ""
     calls = f", {format_count(item.calls, 'call')}" if item.calls else ""
     return f"{item.function}({parameters}) -> {out}  # {item.source}{origin}{calls}"
 
