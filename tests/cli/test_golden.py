@@ -47,6 +47,8 @@ def steady(text: str) -> str:
 def test_output(name: str, project: str, command: str, status: int, tmp_path: Path, bless: bool) -> None:
     work = tmp_path / "work"
     shutil.copytree(GOLDEN / project, work)
+    for kept in work.rglob("*.py.txt"):  # kept from our own tools: broken, or oddly formatted
+        kept.rename(kept.with_suffix(""))
     done = jaxscope(*shlex.split(command), cwd=work)
     seen, expected = steady(done.out), GOLDEN / name
     assert done.status == status, done.err

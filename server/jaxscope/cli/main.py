@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if getattr(given, "run", None) and getattr(given, "trace", None) is False:
         parser.error("--run and --no-trace exclude each other")
+    _prepare_output(getattr(given, "format", "text"))
     try:
         # Only the command that is wanted is loaded: the others' imports would be half of the time to start.
         status: int = importlib.import_module(f"jaxscope.cli.{given.command}").run(given)
@@ -29,6 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+
+
+def _prepare_output(form: str) -> None:
+    """JSON is UTF-8 wherever it goes; for a person, what the terminal cannot show is written as an escape."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8" if form == "json" else None, errors="backslashreplace")
 
 
 if __name__ == "__main__":
