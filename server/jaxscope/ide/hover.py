@@ -54,8 +54,6 @@ def hover(workspace: Workspace, path: str, position: Position, situation: Situat
 
 def _traced_at(workspace: Workspace, path: str, position: Position) -> FunctionFacts | None:
     """The traced function whose name, decorators or jit expression is at `position`."""
-    model = workspace.model(path)
-    site = model.traced_at(position) if model else None
     for facts in workspace.functions(path):
         function = facts.function
         if function is None:
@@ -63,6 +61,9 @@ def _traced_at(workspace: Workspace, path: str, position: Position) -> FunctionF
         in_head = function.range.start.line <= position.line < function.line
         if in_head or function.name_range.contains(position):
             return facts
+    model = workspace.model(path)
+    around = [site for site in (model.traced if model else ()) if site.place.contains(position)]
+    site = max(around, key=lambda item: item.place.start, default=None)
     return workspace.function(site.function.path, site.function.qualname) if site else None
 
 
@@ -74,7 +75,7 @@ def function_markdown(workspace: Workspace, facts: FunctionFacts, situation: Sit
     parts = [
         f"```python\n{facts.name}: {signature_text(shown)}\n```",
         _origin(workspace, facts, shown),
-        _table(facts.path, shown),
+        _table(workspace, facts.path, shown),
         " · ".join(text for text in cost_texts(situation.timings.get(facts.name)) if text),
         _jaxpr(workspace, facts.path, shown, style),
         _links(facts, situation, style),
@@ -94,12 +95,12 @@ def _origin(workspace: Workspace, facts: FunctionFacts, shown: TracedFunction) -
     return text + "."
 
 
-def _table(path: str, shown: TracedFunction) -> str:
+def _table(workspace: Workspace, path: str, shown: TracedFunction) -> str:
     if not shown.constants:
         return "No captured arrays." if not shown.small_constants else _small(shown)
     ordered = sorted(shown.constants, key=lambda item: -item.bytes)
     rows = ["| constant | bound | type | bytes | read at |", "| --- | --- | --- | ---: | --- |"]
-    rows += [_row(path, item) for item in ordered[:ROWS]]
+    rows += [_row(workspace, path, item) for item in ordered[:ROWS]]
     if len(ordered) > ROWS:
         rows.append(f"| {len(ordered) - ROWS} more | | | | |")
     return "\n".join(rows)
@@ -109,8 +110,9 @@ def _small(shown: TracedFunction) -> str:
     return f"No captured arrays but {format_count(shown.small_constants, 'small constant')}."
 
 
-def _row(path: str, constant: Constant) -> str:
-    bound = place_text(path, constant.bound.path, constant.bound.line) if constant.bound else ""
+def _row(workspace: Workspace, path: str, constant: Constant) -> str:
+    found = workspace.bound(path, constant)
+    bound = place_text(path, *found) if found else ""
     reads = dict.fromkeys(
         place_text(path, read.frames[0].path, read.frames[0].line) for read in constant.reads if read.frames
     )
@@ -168,7 +170,7 @@ def _untraced(workspace: Workspace, facts: FunctionFacts, situation: Situation, 
     elif reply and reply.failure:
         lines.append(f"The trace failed: {reply.failure.message}")
     else:
-        lines.append("Not traced yet.")
+        lines.append("No shapes are known for it yet." if reply else "Not traced yet.")
     lines += [f"- {finding.message}" for finding in facts.findings]
     return "\n\n".join(part for part in ("\n\n".join(lines), _links(facts, situation, style)) if part)
 

@@ -42,6 +42,11 @@ def lenses(workspace: Workspace, path: str, situation: Situation) -> list[Lens]:
     return found
 
 
+def told(workspace: Workspace, facts: FunctionFacts, situation: Situation) -> str:
+    """What the lens of one function says, without its actions."""
+    return next((item.title for item in _of(workspace, facts, situation) if item.tells), "")
+
+
 def facts_text(facts: FunctionFacts, timings: Timings | None) -> str:
     """`f32[3,700] → f32[3,700] · 1 constant 1.9 MiB · 2.9 MFLOP · 41 µs cpu`; empty when nothing was traced."""
     shown = facts.shown

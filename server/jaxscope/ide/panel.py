@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from jaxscope.ide.hover import unnamed
-from jaxscope.ide.lens import facts_text
+from jaxscope.ide.lens import told
 from jaxscope.ide.numbers import format_seconds, short_type
 from jaxscope.ide.panel_model import (
     ConstantRow,
@@ -51,13 +51,12 @@ def panel(
         function=facts.name if facts else "",
         line=facts.line if facts else 0,
         functions=tuple(
-            FunctionRow(item.name, item.line, facts_text(item, situation.timings.get(item.name)))
-            for item in workspace.functions(path)
+            FunctionRow(item.name, item.line, told(workspace, item, situation)) for item in workspace.functions(path)
         ),
         signatures=tuple(_signature(item) for item in facts.traced) if facts else (),
         findings=tuple(_finding(item) for item in findings),
         refuted=_refuted(workspace, path, facts),
-        constants=_constants(shown, findings, hello) if shown else (),
+        constants=_constants(workspace, shown, findings, hello) if shown else (),
         python=_python(workspace, facts) if facts else None,
         jaxpr=JaxprStage(shown.equations, len(shown.constants), shown.trace_seconds) if shown else None,
         jax=hello.jax if hello else None,
@@ -188,26 +187,33 @@ def _refuted(workspace: Workspace, path: str, facts: FunctionFacts | None) -> tu
     )
 
 
-def _constants(shown: TracedFunction, findings: tuple[Finding, ...], hello: Hello | None) -> tuple[ConstantRow, ...]:
+def _constants(
+    workspace: Workspace, shown: TracedFunction, findings: tuple[Finding, ...], hello: Hello | None
+) -> tuple[ConstantRow, ...]:
     reported = {item.name for item in findings}
     lowered = "const_arg" if hello and hello.constants == "hoisted" else "stablehlo.constant"
-    ordered = sorted(shown.constants, key=lambda item: -item.bytes)
-    return tuple(_constant(shown.path, item, lowered, item.name in reported) for item in ordered)
+    rows = []
+    for item in sorted(shown.constants, key=lambda each: -each.bytes):
+        bound = workspace.bound(shown.path, item)
+        rows.append(
+            ConstantRow(
+                name=item.name or unnamed(shown.path, item),
+                bound=SourceLine(*bound) if bound else None,
+                type=short_type(item.dtype, item.shape),
+                bytes=item.bytes,
+                variable=item.variable,
+                representation=item.representation,
+                lowered=lowered,
+                reads=_reads(item),
+                finding=item.name in reported,
+            )
+        )
+    return tuple(rows)
 
 
-def _constant(path: str, item: Constant, lowered: str, reported: bool) -> ConstantRow:
-    reads = dict.fromkeys((read.frames[0].path, read.frames[0].line) for read in item.reads if read.frames)
-    return ConstantRow(
-        name=item.name or unnamed(path, item),
-        bound=SourceLine(item.bound.path, item.bound.line) if item.bound else None,
-        type=short_type(item.dtype, item.shape),
-        bytes=item.bytes,
-        variable=item.variable,
-        representation=item.representation,
-        lowered=lowered,
-        reads=tuple(SourceLine(*read) for read in reads),
-        finding=reported,
-    )
+def _reads(item: Constant) -> tuple[SourceLine, ...]:
+    places = dict.fromkeys((read.frames[0].path, read.frames[0].line) for read in item.reads if read.frames)
+    return tuple(SourceLine(*place) for place in places)
 
 
 def _python(workspace: Workspace, facts: FunctionFacts) -> PythonStage | None:

@@ -64,7 +64,7 @@ class LineMap:
         start = self.backward(first)
         if start is None or any(self.backward(line) != line - first + start for line in range(first, last + 1)):
             return False
-        if function.name_range == function.range or first == last:
+        if function.name == "<lambda>" or first == last:
             return True
         indent = _indent(self.new[function.line - 1])
         after = next((text for text in self.old[last - first + start :] if text.strip()), None)

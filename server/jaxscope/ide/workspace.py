@@ -15,7 +15,7 @@ from jaxscope.rules.finding import Finding
 from jaxscope.semantics.model import FileModel, Function, TracedSite
 from jaxscope.semantics.project import Project
 from jaxscope.tracing.evidence import Evidence
-from jaxscope.worker.jaxscope_worker.wire.messages import NotTraced, TracedFunction, TraceReply
+from jaxscope.worker.jaxscope_worker.wire.messages import Constant, NotTraced, TracedFunction, TraceReply
 
 _SOURCES = ("declared", "recorded", "run", "annotation", "call site", "guess")
 """Where signatures come from, the most trusted first."""
@@ -83,8 +83,13 @@ class Workspace:
         self.touch()
 
     def touch(self) -> None:
-        """Says that something outside, such as a file on disk, may have changed."""
+        """Says that something outside of the texts, such as a rule's level, has changed."""
         self._generation += 1
+
+    def reload(self, path: str) -> None:
+        """A file changed on disk; open documents count as their editor has them."""
+        self.project.model(path)  # asking is what makes the project drop what it worked out from the old text
+        self.touch()
 
     def set_text(self, path: str, text: str) -> None:
         """The text of a document that is open in the editor."""
@@ -96,7 +101,7 @@ class Workspace:
         """The document was closed: what is on disk counts again. Its evidence stays."""
         self.project.forget(path)
         self._open.pop(path, None)
-        self.touch()
+        self.reload(path)
 
     def open_texts(self) -> dict[str, str]:
         """The texts of the documents that are open in the editor, by path."""
@@ -172,6 +177,15 @@ class Workspace:
                 return other
         return path
 
+    def bound(self, path: str, constant: Constant) -> tuple[str, int] | None:
+        """Where a captured array of a traced function of `path` was bound, by the trace or else by the source."""
+        if constant.bound:
+            return constant.bound.path, constant.bound.line
+        model = self.model(path)
+        owner = model.function(constant.owner) if model else None
+        place = model.binding(owner, constant.name) if model and owner and constant.name else None
+        return (place.path, place.range.start.line) if place else None
+
     def stale_lines(self, path: str) -> tuple[int, ...]:
         """Lines of a file that were changed since its last trace."""
         if path not in self._traced:
@@ -234,35 +248,61 @@ class Workspace:
 
     def _facts(self, path: str) -> tuple[FunctionFacts, ...]:
         model, reply = self.model(path), self.reply(path)
-        traced: dict[str, list[TracedFunction]] = {}
-        for item in reply.functions if reply else ():
-            if item.path == path:
-                traced.setdefault(item.function, []).append(item)
-        failed = {item.function: item for item in reply.not_traced if item.path == path} if reply else {}
-        sites: dict[str, list[TracedSite]] = {}
+        found: dict[_Key, _Parts] = {}
+
+        def parts(name: str, line: int) -> _Parts:
+            function = model.function(name, line) if model else None
+            return found.setdefault((name, function.line if function else line), _Parts(function))
+
         for site in model.traced if model else ():
             if site.function.path == path:
-                sites.setdefault(site.function.qualname, []).append(site)
-        found = self.judgement(path).findings
-        facts = []
-        for name in dict.fromkeys([*sites, *traced, *failed]):
-            function = sites[name][0].function if name in sites else model.function(name) if model else None
-            signatures = tuple(sorted(traced.get(name, ()), key=_rank))
-            line = function.line if function else signatures[0].line if signatures else failed[name].line
-            facts.append(
-                FunctionFacts(
-                    path=path,
-                    name=name,
-                    line=line,
-                    top=function.range.start.line if function else line,
-                    function=function,
-                    sites=tuple(sites.get(name, ())),
-                    traced=signatures,
-                    not_traced=failed.get(name) if not signatures else None,
-                    findings=tuple(item for item in found if item.function == name),
-                )
-            )
+                parts(site.function.qualname, site.function.line).sites.append(site)
+        for item in reply.functions if reply else ():
+            if item.path == path:
+                parts(item.function, item.line).traced.append(item)
+        for failed in reply.not_traced if reply else ():
+            if failed.path == path:
+                parts(failed.function, failed.line).not_traced = failed
+        for finding in self.judgement(path).findings:
+            if owner := _owner(found, finding, path):
+                found[owner].findings.append(finding)
+        facts = [each.facts(path, *key) for key, each in found.items()]
         return tuple(sorted(facts, key=lambda item: (item.top, item.name)))
+
+
+_Key = tuple[str, int]
+
+
+@dataclass(slots=True)
+class _Parts:
+    function: Function | None
+    sites: list[TracedSite] = field(default_factory=list)
+    traced: list[TracedFunction] = field(default_factory=list)
+    not_traced: NotTraced | None = None
+    findings: list[Finding] = field(default_factory=list)
+
+    def facts(self, path: str, name: str, line: int) -> FunctionFacts:
+        return FunctionFacts(
+            path=path,
+            name=name,
+            line=line,
+            top=self.function.range.start.line if self.function else line,
+            function=self.function,
+            sites=tuple(self.sites),
+            traced=tuple(sorted(self.traced, key=_rank)),
+            not_traced=self.not_traced if not self.traced else None,
+            findings=tuple(self.findings),
+        )
+
+
+def _owner(found: Mapping[_Key, _Parts], finding: Finding, path: str) -> _Key | None:
+    """Which of the functions of the finding's name it belongs to: lambdas of one file share a name."""
+    same = {key: each.function for key, each in found.items() if key[0] == finding.function}
+    if finding.path == path:
+        for key, function in same.items():
+            if function and function.range.contains(finding.range.start):
+                return key
+    return next(iter(same), None)
 
 
 def _rank(item: TracedFunction) -> tuple[int, int]:

@@ -148,10 +148,10 @@ class Session:
         self.tracing(path).closed(path)
         self._check_others(path)
 
-    def files_changed(self) -> None:
+    def files_changed(self, paths: list[str]) -> None:
         """Files changed on disk."""
-        for folder in self.folders.values():
-            folder.workspace.touch()
+        for path in paths:
+            self.folder(path).workspace.reload(path)
         self._publish_all()
 
     def versions(self) -> dict[str, tuple[str, int]]:

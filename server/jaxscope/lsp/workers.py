@@ -1,4 +1,4 @@
-"""The pool of worker processes of a folder, and the workers that hold what is shown. Calls block; any thread may call."""
+"""The pool of worker processes of a folder, and the workers that hold what is shown. Calls block, on any thread."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ def did_change_folders(session: Session, params: types.DidChangeWorkspaceFolders
 
 async def did_change_files(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
     """Files changed on disk; those that are open count as their editor has them."""
-    session.files_changed()
+    paths = [path for change in params.changes if (path := to_path(change.uri)) and path.endswith(".py")]
+    session.files_changed(paths)
     if any(change.uri.endswith("/pyproject.toml") for change in params.changes):
         await session.reread()

@@ -1,0 +1,299 @@
+"""What the server shows once a real worker has run the code with a real JAX."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from conftest import Start
+from editor import capabilities
+from lsprotocol import types
+from programs import UNSIZED, WHITENER
+from pygls.exceptions import JsonRpcException
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.jax]
+
+ALLOWED = {"trusted": True, "trace": {"when": "onSave"}}
+READ = types.Range(types.Position(10, 15), types.Position(10, 16))
+
+
+async def test_a_save_replaces_the_inferred_finding(start: Start) -> None:
+    editor = await start({"trusted": True, "trace": {"when": "manual"}})
+    uri = editor.open("model.py", WHITENER)
+    (inferred,) = await editor.diagnostics(uri, bool)
+    assert "(inferred)" in inferred.message
+    await editor.ask("jaxscope/consent", answer="onSave")
+    await editor.traced(uri)
+    (seen,) = await editor.diagnostics(uri, lambda found: bool(found) and "(inferred)" not in found[0].message)
+    assert seen.message == "`W` (float32[700,700], 1.9 MiB) is compiled into `project` as a constant"
+    assert seen.range == READ
+
+
+async def test_hover_lens_and_panel_tell_what_was_traced(start: Start) -> None:
+    editor = await start(ALLOWED | {"commands": True}, capabilities(tags=["details"]))
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    hover = await editor.hover(uri, 9, 5) or ""
+    assert "project: f32[3,700] → f32[3,700]" in hover
+    assert "| `W` | :5 | `f32[700,700]` | 1.87 MiB | :11 |" in hover
+    assert "<details><summary>jaxpr, 1 equation</summary>" in hover and "dot_general" in hover
+    assert "(command:jaxscope.openPanel?" in hover
+    titles = [lens.command.title for lens in await editor.lenses(uri) if lens.command]
+    assert titles[0] == "f32[3,700] → f32[3,700] · 1 constant 1.9 MiB" and titles[1:] == ["Panel", "Time"]
+    model = await editor.ask("jaxscope/panel", uri=uri, function="project")
+    assert (model.state, model.jaxpr.equations, model.constants[0].name) == ("ready", 1, "W")
+    assert model.constants[0].lowered == "stablehlo.constant" and model.constants[0].finding
+    assert editor.notified["jaxscope/status"][-1].text.endswith("· cpu · ready")
+
+
+async def test_a_plain_client_gets_no_client_commands(start: Start) -> None:
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    hover = await editor.hover(uri, 9, 5) or ""
+    assert "command:" not in hover and "<details>" not in hover and "dot_general" in hover
+    lenses = await editor.lenses(uri)
+    assert [lens.command.title for lens in lenses if lens.command] == ["f32[3,700] → f32[3,700] · 1 constant 1.9 MiB"]
+    assert lenses[0].command and lenses[0].command.command == ""
+
+
+async def test_the_fix_is_proved_and_applied_with_a_version(start: Start) -> None:
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    await editor.diagnostics(uri, bool)
+    action = next(one for one in await editor.actions(uri, READ) if one.command)
+    assert action.title == "Pass `W` as an argument" and action.is_preferred
+    assert action.command and action.command.command == "jaxscope.applyFix"
+    await editor.execute(action.command)
+    await editor.until(lambda: editor.messages or None, lambda: "nothing was said")
+    assert editor.messages[-1] == (
+        "W is now an argument of project. Traced again: constant gone, output unchanged."
+    ), editor.texts[uri].text
+    assert "project(jnp.ones((3, 700)), W)" in editor.texts[uri].text
+    assert await editor.diagnostics(uri, lambda found: not found) == []
+
+
+async def test_a_fix_for_a_text_that_has_changed_is_refused(start: Start) -> None:
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    await editor.diagnostics(uri, bool)
+    action = next(one for one in await editor.actions(uri, READ) if one.command)
+    assert action.command
+    editor.type(uri, types.Range(types.Position(0, 0), types.Position(0, 0)), "# typed\n")
+    await editor.execute(action.command)
+    assert editor.messages == ["Not applied: the text has changed meanwhile."]
+
+
+async def test_typing_while_the_fix_is_being_proved_refuses_the_edit(start: Start) -> None:
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    await editor.diagnostics(uri, bool)
+    action = next(one for one in await editor.actions(uri, READ) if one.command)
+    assert action.command
+    running = asyncio.ensure_future(editor.execute(action.command))
+    await asyncio.sleep(0.05)
+    editor.type(uri, types.Range(types.Position(0, 0), types.Position(0, 0)), "# typed\n")
+    await running
+    assert editor.messages == ["Not applied: the text has changed meanwhile."]
+    assert editor.texts[uri].text == "# typed\n" + WHITENER
+
+
+async def test_typing_as_the_edit_arrives_is_refused_by_the_version(start: Start) -> None:
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    await editor.diagnostics(uri, bool)
+    action = next(one for one in await editor.actions(uri, READ) if one.command)
+    assert action.command
+    at = types.Range(types.Position(0, 0), types.Position(0, 0))
+    editor.before_applying = lambda: editor.type(uri, at, "# typed\n")
+    await editor.execute(action.command)
+    assert editor.texts[uri].text == "# typed\n" + WHITENER
+    assert editor.messages == ["Not applied: the text has changed meanwhile."]
+
+
+async def test_edited_functions_lose_their_facts_and_others_keep_them(start: Start) -> None:
+    other = WHITENER + "\n\n# jaxscope: f32[2]\n@jax.jit\ndef double(x):\n    return x * 2\n"
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", other)
+    await editor.traced(uri)
+    editor.type(uri, types.Range(types.Position(0, 0), types.Position(0, 0)), "\n")
+    (moved,) = await editor.diagnostics(uri, bool)
+    assert "(inferred)" not in moved.message and moved.range.start == types.Position(11, 15)
+    editor.type(uri, types.Range(types.Position(11, 15), types.Position(11, 15)), "-")
+    (inferred,) = await editor.diagnostics(uri, bool)
+    assert "(inferred)" in inferred.message
+    titles = [lens.command.title for lens in await editor.lenses(uri) if lens.command]
+    assert titles == ["changed since the last trace", "Trace now", "f32[2] → f32[2]"]
+    model = await editor.ask("jaxscope/panel", uri=uri, function="double")
+    assert model.state == "ready" and model.stale_lines_ if hasattr(model, "stale_lines_") else model.staleLines == [1, 12]
+
+
+async def test_the_program_is_shown_in_both_forms(start: Start) -> None:
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    seen = await editor.ask("jaxscope/program", uri=uri, function="project", stage="stablehlo", form="captured")
+    assert [row.captured for row in seen.rows if row.literal == "captured"] == ["W"]
+    assert any(row.op == "dot_general" and row.lines[0].line == 11 for row in seen.rows)
+    hoisted = await editor.ask("jaxscope/program", uri=uri, function="project", stage="stablehlo", form="hoisted")
+    assert hoisted.moduleBytes < 10_000 < 1_960_000 < seen.moduleBytes
+    jaxpr = await editor.ask("jaxscope/jaxpr", uri=uri, function="project")
+    assert "dot_general" in jaxpr.text
+
+
+async def test_timing_is_compared_and_remembered(start: Start) -> None:
+    editor = await start(ALLOWED | {"commands": True})
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    seen = await editor.ask("jaxscope/time", uri=uri, function="project", forms=["captured", "hoisted"])
+    assert [form.form for form in seen.forms] == ["captured", "hoisted"]
+    rows = {row.label: row for row in seen.comparison}
+    assert rows["StableHLO module"].verdict.endswith("× smaller")
+    assert rows["run"].verdict
+    titles = [lens.command.title for lens in await editor.lenses(uri) if lens.command]
+    assert "FLOP" in titles[0] and "cpu" in titles[0]
+
+
+async def test_a_cancelled_request_ends_its_worker(start: Start) -> None:
+    editor = await start({"trusted": True, "trace": {"when": "manual"}})
+    uri = editor.open("model.py", WHITENER + "\nimport time\ntime.sleep(600)\n")
+    running = asyncio.ensure_future(
+        editor.client.protocol.send_request_async("jaxscope/trace", {"uri": uri}, msg_id="trace-1")
+    )
+    await editor.until(lambda: editor.client.progress_reports or None, lambda: "no progress is shown")
+    editor.client.cancel_request(types.CancelParams("trace-1"))
+    with pytest.raises(JsonRpcException) as caught:
+        await asyncio.wait_for(running, 10)
+    assert caught.value.code == -32800
+
+
+async def test_the_cancel_button_of_the_progress_bar_ends_the_trace(start: Start) -> None:
+    editor = await start({"trusted": True, "trace": {"when": "manual"}})
+    uri = editor.open("model.py", WHITENER + "\nimport time\ntime.sleep(600)\n")
+    running = asyncio.ensure_future(editor.ask("jaxscope/trace", uri=uri))
+    reports = editor.client.progress_reports
+    token = await editor.until(lambda: next((key for key, all in reports.items() if all), None), lambda: "no bar")
+    editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+    with pytest.raises(JsonRpcException) as caught:
+        await asyncio.wait_for(running, 10)
+    assert caught.value.code == -32800
+    await editor.until(lambda: True if reports[token][-1].kind == "end" else None, lambda: "the bar stays")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("raise SystemExit(3)", "SystemExit"),
+        ("import sys; sys.exit(1)", "SystemExit"),
+        ("import os; os.abort()", "signal"),
+        ("import os; os._exit(7)", "7"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+async def test_code_that_ends_its_process_leaves_the_server_alive(start: Start, code: str, words: str) -> None:
+    editor = await start({"trusted": True, "trace": {"when": "manual"}})
+    uri = editor.open("model.py", UNSIZED.replace('jnp.asarray(np.load("weights.npy"))', "None") + f"\n{code}\n")
+    try:
+        await editor.ask("jaxscope/trace", uri=uri)
+        said = ""
+    except JsonRpcException as error:
+        said = error.message
+    model = await editor.ask("jaxscope/panel", uri=uri, function="project")
+    assert model.state in ("failed", "stopped")
+    assert words in said or words in model.message or words in getattr(model.failed, "message", "")
+    editor.change(uri, WHITENER)
+    await editor.ask("jaxscope/trace", uri=uri)
+    model = await editor.ask("jaxscope/panel", uri=uri, function="project")
+    assert model.state == "ready"
+
+
+async def test_an_endless_loop_is_stopped_at_the_deadline(start: Start) -> None:
+    editor = await start({"trusted": True, "trace": {"when": "manual", "timeout": 4}})
+    uri = editor.open("model.py", WHITENER + "\nwhile True: pass\n")
+    with pytest.raises(JsonRpcException) as caught:
+        await editor.ask("jaxscope/trace", uri=uri)
+    assert caught.value.code == -32803 and caught.value.data["kind"] == "timed-out"
+    model = await editor.ask("jaxscope/panel", uri=uri, function="project")
+    assert model.state == "stopped" and "jaxscope.trace.timeout" in model.message
+
+
+async def test_the_question_is_asked_once_and_the_answer_kept(start: Start) -> None:
+    editor = await start({"trusted": True})
+    editor.answer = "Only when I ask"
+    uri = editor.open("model.py", WHITENER)
+    await editor.until(lambda: editor.questions or None, lambda: "nothing was asked")
+    assert [item.title for item in editor.questions[0].actions or []] == [
+        "When I save",
+        "Only when I ask",
+        "Never here",
+    ]
+    await editor.until(
+        lambda: True if editor.notified["jaxscope/status"][-1].policy == "traces when asked" else None,
+        lambda: str(editor.notified),
+    )
+    editor.save(uri)
+    editor.open("other.py", WHITENER)
+    await editor.ask("jaxscope/trace", uri=uri)
+    assert len(editor.questions) == 1
+    again = await start({"trusted": True})
+    second = again.open("model.py")
+    await again.ask("jaxscope/trace", uri=second)
+    assert again.questions == []
+
+
+async def test_nothing_runs_while_the_question_is_open_or_dismissed(start: Start) -> None:
+    editor = await start({"trusted": True})
+    marker = editor.folder / "ran"
+    uri = editor.open("model.py", WHITENER + f"\nopen({str(marker)!r}, 'w').close()\n")
+    await editor.until(lambda: editor.questions or None, lambda: "nothing was asked")
+    editor.save(uri)
+    with pytest.raises(JsonRpcException, match="may not run code"):
+        await editor.ask("jaxscope/trace", uri=uri)
+    assert (await editor.ask("jaxscope/panel", uri=uri, function="project")).state == "consent"
+    assert not marker.exists() and len(editor.questions) == 1
+
+
+async def test_a_newly_trusted_workspace_is_asked_about(start: Start) -> None:
+    editor = await start({"trusted": False})
+    editor.answer = "When I save"
+    uri = editor.open("model.py", WHITENER)
+    await editor.diagnostics(uri, bool)
+    assert editor.questions == []
+    editor.client.protocol.notify("jaxscope/trusted", {})
+    await editor.traced(uri)
+    assert len(editor.questions) == 1
+
+
+async def test_a_blocked_write_is_told(start: Start) -> None:
+    editor = await start(ALLOWED)
+    target = editor.folder.parent / "elsewhere.txt"
+    text = f"{WHITENER}\ntry:\n    open({str(target)!r}, 'w').close()\nexcept OSError:\n    pass\n"
+    uri = editor.open("model.py", text)
+    await editor.traced(uri)
+    found = await editor.diagnostics(uri, lambda seen: any(item.code == "side-effect-guard" for item in seen))
+    item = next(one for one in found if one.code == "side-effect-guard")
+    assert item.message.startswith("Importing `model.py` tried to write `") and not target.exists()
+
+
+async def test_an_interpreter_without_jax_is_said(start: Start) -> None:
+    import venv
+
+    editor = await start({"trusted": False})
+    venv.create(editor.folder / "bare", symlinks=True)
+    python = str(editor.folder / "bare" / "bin" / "python")
+    uri = editor.open("model.py", WHITENER)
+    await editor.diagnostics(uri, bool)
+    editor.client.workspace_did_change_configuration(
+        types.DidChangeConfigurationParams({"jaxscope": {"interpreter": python, "trace": {"when": "onSave"}}})
+    )
+    editor.client.protocol.notify("jaxscope/trusted", {})
+    status = await editor.until(
+        lambda: next((one for one in editor.notified["jaxscope/status"] if one.state == "no-jax"), None),
+        lambda: str(editor.notified["jaxscope/status"]),
+    )
+    assert status.text.startswith("No JAX in ")
+    assert (await editor.ask("jaxscope/panel", uri=uri, function="project")).state == "no-jax"
