@@ -1,0 +1,105 @@
+"""Where a transform of JAX is applied in the source: `jit(f, …)`, `partial(jit, …)(f)`, `@jit`, `@partial(jit, …)`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from jaxscope.refactor.names import File
+from jaxscope.semantics.vocabulary import Transform, transform
+
+PARTIALS = ("functools.partial", "jax.tree_util.Partial")
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One transform applied to one function."""
+
+    transform: Transform
+    result: ast.expr
+    """The expression whose value is the transformed function; a decorator for itself."""
+    options: ast.Call | None
+    """The call that holds the options; None for a decorator without any."""
+    first_option: int
+    """Position in `options.args` that counts as position 1 of the transform."""
+    operand: ast.expr | None
+    """The function; None for a decorator."""
+
+    def option(self, name: str) -> ast.expr | None:
+        """The value written for an option, by name or by position."""
+        if self.options is None:
+            return None
+        for keyword in self.options.keywords:
+            if keyword.arg == name:
+                return keyword.value
+        for position, known in self.transform.option_positions:
+            at = position - 1 + self.first_option
+            if known == name and at < len(self.options.args):
+                return self.options.args[at]
+        return None
+
+    @property
+    def unclear(self) -> ast.expr | None:
+        """An option that is given in a way that cannot be read: `**options`, or at an unknown position."""
+        if self.options is None:
+            return None
+        for keyword in self.options.keywords:
+            if keyword.arg is None:
+                return keyword.value
+        known = max((position for position, _ in self.transform.option_positions), default=0)
+        for number, arg in enumerate(self.options.args):
+            if isinstance(arg, ast.Starred) or number - self.first_option >= known:
+                return arg
+        return None
+
+
+def applied_by(file: File, call: ast.Call, operand: ast.expr) -> Application | None:
+    """The application of which `operand` is the function, where `call` is the call around it."""
+    found = named(file, call.func)
+    if found is not None:
+        body = found.bodies[0]
+        at = call.args[body.position] if body.position < len(call.args) else None
+        if at is operand or any(k.arg == body.name and k.value is operand for k in call.keywords):
+            return Application(found, call, call, 1 if at is operand else 0, operand)
+        return None
+    prepared = _prepared(file, call.func)
+    if prepared is not None and len(call.args) == 1 and call.args[0] is operand and not call.keywords:
+        found, options, first = prepared
+        return Application(found, call, options, first, operand)
+    return None
+
+
+def decorated_by(file: File, decorator: ast.expr) -> Application | None:
+    """The application that a decorator is."""
+    found = named(file, decorator)
+    if found is not None:
+        return Application(found, decorator, None, 0, None)
+    prepared = _prepared(file, decorator)
+    if prepared is None:
+        return None
+    found, options, first = prepared
+    return Application(found, decorator, options, first, None)
+
+
+def named(file: File, node: ast.expr) -> Transform | None:
+    """The transform that a dotted name means."""
+    dotted = file.dotted(node)
+    return transform(dotted) if dotted else None
+
+
+def is_partial(file: File, call: ast.Call) -> bool:
+    """Is it a call of `functools.partial` or of JAX's own?"""
+    return file.dotted(call.func) in PARTIALS
+
+
+def _prepared(file: File, node: ast.expr) -> tuple[Transform, ast.Call, int] | None:
+    """`partial(jit, …)` or `jit(…)` without the function: transform, call with the options, first option."""
+    if not isinstance(node, ast.Call):
+        return None
+    if is_partial(file, node):
+        found = named(file, node.args[0]) if node.args else None
+        return (found, node, 1) if found and len(node.args) == 1 else None
+    found = named(file, node.func)
+    if found is None or node.args or any(keyword.arg == found.bodies[0].name for keyword in node.keywords):
+        return None
+    return found, node, 0

@@ -1,0 +1,259 @@
+"""The value that is to become an argument: where it is bound, how it is written, whether it may be read later.
+
+A captured value is read once, when the function is traced; an argument is read at every call. Both are the same only
+when nothing binds the name again or changes the object in between.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxscope.refactor.names import File, enclosing
+from jaxscope.refactor.references import Files
+from jaxscope.semantics.scopes import Binding, Read, Scope
+
+_CHANGING = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "pop",
+        "clear",
+        "sort",
+        "reverse",
+        "update",
+        "setdefault",
+        "popitem",
+        "add",
+        "discard",
+        "fill",
+        "resize",
+        "put",
+        "itemset",
+        "partition",
+        "setflags",
+        "setfield",
+        "byteswap",
+        "load_state_dict",
+    ]
+)
+_CHANGING_FUNCTIONS = frozenset(
+    [
+        "numpy.copyto",
+        "numpy.put",
+        "numpy.place",
+        "numpy.putmask",
+        "numpy.fill_diagonal",
+        "random.shuffle",
+        "builtins.setattr",
+        "builtins.delattr",
+    ]
+)
+_MAKING = frozenset(
+    ["__init__", "__post_init__", "__new__", "__setstate__", "tree_unflatten", "setup", "__attrs_post_init__"]
+)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+@dataclass(frozen=True)
+class Value:
+    """`root` of scope `home` in `file`, followed by `links` (`.basis`, `["w"]`)."""
+
+    file: File
+    home: Scope
+    root: str
+    links: tuple[str, ...]
+    new: bool = False
+    """The name does not exist yet: the change itself adds it to `home`."""
+
+    @property
+    def text(self) -> str:
+        """As written."""
+        return self.root + "".join(self.links)
+
+    @property
+    def title(self) -> str:
+        """A name for a parameter that holds it: its last component."""
+        last = self.links[-1] if self.links else self.root
+        word = "".join(char if char.isalnum() or char == "_" else " " for char in last).split()
+        name = word[-1] if word else ""
+        return name if name.isidentifier() else self.root
+
+    def reads(self, file: File | None = None) -> list[Read]:
+        """Reads of exactly this value in its own file."""
+        found = (file or self.file).reads(self.home, self.root)
+        return [read for read in found if self.matches(read)]
+
+    def matches(self, read: Read) -> bool:
+        """Is `read` followed by the same links?"""
+        links = read.links[: len(self.links)]
+        if len(links) < len(self.links) or any(not isinstance(link.ctx, ast.Load) for link in links):
+            return False
+        return all(link_text(link) == text for link, text in zip(links, self.links, strict=True))
+
+    def node(self, read: Read) -> ast.expr:
+        """The whole expression of a read that matches."""
+        return read.links[len(self.links) - 1] if self.links else read.node
+
+
+def link_text(link: ast.Attribute | ast.Subscript) -> str:
+    """`.name` or `[index]`, written in one way."""
+    return f".{link.attr}" if isinstance(link, ast.Attribute) else f"[{ast.unparse(link.slice)}]"
+
+
+def split_expression(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """Root name and links of `self.basis` or `params["w"]`; None for any other expression."""
+    try:
+        node: ast.expr = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
+    links: list[str] = []
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        links.append(link_text(node))
+        node = node.value
+    return (node.id, tuple(reversed(links))) if isinstance(node, ast.Name) else None
+
+
+# ---------------------------------------------------------------- may it be read later?
+
+
+class Stability:
+    """Refuses a value that may be another one when the calls are made. `before` is the definition of the function."""
+
+    def __init__(self, files: Files, value: Value, before: ast.AST) -> None:
+        self.files = files
+        self.value = value
+        self.file = value.file
+        self.before = before
+
+    def check(self) -> None:
+        """Raises Refused where the name is bound again, deleted, or the object changed."""
+        value = self.value
+        for node in self._late_bindings():
+            raise self.file.refuse(f"`{value.root}` is bound again here, so that a call may see another value.", node)
+        for node in ast.walk(value.home.node or self.file.tree):
+            if isinstance(node, ast.Delete) and any(self._is_root(target) for target in node.targets):
+                raise self.file.refuse(f"`{value.root}` is deleted here.", node)
+        for read in self.file.reads(value.home, value.root):
+            change = self._change(read)
+            if change is not None and not self._finished_before(read.node):
+                raise self.file.refuse(f"`{value.text}` is changed here, so that a call may see another value.", change)
+        self.check_attributes()
+        if value.home is self.file.top:
+            self._check_other_files()
+
+    def check_attributes(self) -> None:
+        """Raises Refused where an attribute on the way to the value is assigned outside of its object's making."""
+        for link in self.value.links:
+            if link.startswith("."):
+                self._check_attribute(link[1:])
+
+    def loop(self) -> ast.AST | None:
+        """The innermost loop around both the function's definition and a binding of the name, within its scope."""
+        bound = [binding.node for binding in self.file.bindings(self.value.home, self.value.root)]
+        for around in self.file.around(self.before):
+            if around is self.value.home.node:
+                return None
+            if isinstance(around, _LOOPS) and any(around in self.file.around(node) for node in bound):
+                return around
+        return None
+
+    def _is_root(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id == self.value.root
+
+    def _late_bindings(self) -> Iterator[ast.AST]:
+        bindings = self.file.bindings(self.value.home, self.value.root)
+        elsewhere = [binding for binding in bindings if -1 in binding.block]
+        if elsewhere:
+            yield elsewhere[0].node
+        if len(bindings) == 1 and not self._in_loop(bindings[0]):
+            return
+        for binding in bindings:
+            if not self._finished_before(binding.node):
+                yield binding.node
+
+    def _in_loop(self, binding: Binding) -> bool:
+        for around in self.file.around(binding.node):
+            if around is self.value.home.node:
+                return False
+            if isinstance(around, _LOOPS):
+                return True
+        return False
+
+    def _finished_before(self, node: ast.AST) -> bool:
+        """Does code at `node` run in the value's own scope, before the function is defined?"""
+        scope = self.file.scope_of(node)
+        if scope is not self.value.home and scope.owner() is not self.value.home:
+            return isinstance(node, ast.arg)
+        return _order(node) < _order(self.before)
+
+    def _change(self, read: Read) -> ast.AST | None:
+        """The node that changes the object, when this read is the start of one."""
+        at: ast.AST = read.node
+        parent = self.file.parents.get(at)
+        inside = 0
+        while isinstance(parent, ast.Attribute | ast.Subscript) and parent.value is at:
+            if not isinstance(parent.ctx, ast.Load):
+                return parent if self._touches(read, inside) else None
+            inside += 1
+            at, parent = parent, self.file.parents.get(parent)
+        if isinstance(parent, ast.AugAssign) and parent.target is at:
+            return parent
+        if (
+            isinstance(parent, ast.Call)
+            and isinstance(at, ast.Attribute)
+            and parent.func is at
+            and at.attr in _CHANGING
+        ):
+            return parent
+        if isinstance(parent, ast.keyword) and parent.arg == "out":
+            return parent.value
+        if isinstance(parent, ast.Call) and at in parent.args:
+            name = self.file.dotted(parent.func) or ""
+            shuffles = isinstance(parent.func, ast.Attribute) and parent.func.attr == "shuffle"
+            return parent if name in _CHANGING_FUNCTIONS or shuffles else None
+        return None
+
+    def _touches(self, read: Read, inside: int) -> bool:
+        """Is the store at link number `inside` one of this value, rather than of a neighbour (`optics.other = …`)?"""
+        written = [link_text(link) for link in read.links[: inside + 1]]
+        ours = list(self.value.links)
+        return all(a == b or "[" in a + b for a, b in zip(written, ours, strict=False))
+
+    def _check_attribute(self, name: str) -> None:
+        for file, node in self.files.attribute_stores(name):
+            scope = file.scope_of(node).owner()
+            first: list[ast.arg] = getattr(getattr(scope.node, "args", None), "args", [])
+            own = isinstance(node.value, ast.Name) and bool(first) and node.value.id == first[0].arg
+            if own and scope.name in _MAKING:
+                continue
+            if file is self.file and self._finished_before(node) and not isinstance(scope.node, ast.Lambda):
+                continue
+            raise file.refuse(f"`.{name}` is assigned here, so that a call may see another value.", node)
+
+    def _check_other_files(self) -> None:
+        for use in self.files.of_name(self.file, self.value.home, self.value.root):
+            if use.file is not self.file:
+                parent = use.file.parents.get(use.node)
+                stored = isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)
+                grown = isinstance(parent, ast.Attribute) and parent.attr in _CHANGING
+                if stored or grown:
+                    raise use.file.refuse(f"`{self.value.text}` is changed here.", use.node)
+        for file, node in self.files.attribute_stores(self.value.root):
+            prefixes = [prefix for _, prefix in self.files.module_prefixes(file, self.file.path)]
+            if ast.unparse(node.value) in prefixes:
+                raise file.refuse(f"`{self.value.root}` is bound again here.", node)
+
+
+def _order(node: ast.AST) -> tuple[int, int]:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    line: int = min([getattr(node, "lineno", 0), *(d.lineno for d in decorators)])
+    return line, getattr(node, "col_offset", 0)
+
+
+def inside(scope: Scope, home: Scope) -> bool:
+    """Is `scope` the scope `home`, or within it?"""
+    return any(around is home for around in enclosing(scope))
