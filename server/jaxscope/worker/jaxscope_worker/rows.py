@@ -12,7 +12,7 @@ import jax
 from . import arrays, module_text
 from .module_text import Frame, Row
 from .session import Program
-from .sources import BUNDLED, UserFiles
+from .sources import UserFiles
 from .walking import nested, parts
 from .wire.messages import Operation, Place
 
@@ -28,7 +28,7 @@ def describe(text: str, program: Program, traced: Any, constants: Sequence[Any],
     """The lines of a printed module. `constants` are the hoisted ones, in the order of `main`'s leading arguments."""
     lines = [part for line in module_text.rows(text) for part in _by_argument(line)]
     captured = _captured(lines, traced.jaxpr, constants, program)
-    places = _Places(lines, files)
+    places = _Places(lines, program, files)
     return tuple(
         Operation(line.text, line.op, places.of(line), captured.get(i, -1), _literal(line, captured.get(i, -1) >= 0))
         for i, line in enumerate(lines)
@@ -145,19 +145,11 @@ def _arguments(lines: list[Row], constants: Sequence[Any], program: Program) -> 
 # ---------------------------------------------------------------- where a row comes from
 
 
-def _inside(frames: Sequence[Frame]) -> Iterator[Frame]:
-    """The frames up to our own: further out is who called the jitted function, once, when it was traced."""
-    for frame in frames:
-        if frame.file.startswith(BUNDLED):
-            return
-        yield frame
-
-
 class _Places:
     """The user's places of each row. What lies in a called function is joined to the line that calls it."""
 
-    def __init__(self, lines: list[Row], files: UserFiles) -> None:
-        self._files = files
+    def __init__(self, lines: list[Row], program: Program, files: UserFiles) -> None:
+        self._files, self._target = files, program.function
         self._known: dict[Frame, Place] = {}
         self._calls: dict[str, list[Row]] = {}
         for line in lines:
@@ -168,10 +160,17 @@ class _Places:
         """Innermost first."""
         if line.op in ("", "module", "func"):
             return ()
-        return tuple(self._place(frame) for frame in self._frames(line, 0)[:MAX_FRAMES])
+        places = [self._place(frame) for frame in self._frames(line, 0)]
+        return tuple(self._inside(places, line.op == "constant")[:MAX_FRAMES])
+
+    def _inside(self, places: list[Place], constant: bool) -> list[Place]:
+        """Without who called the traced function. A constant that only its caller is known of has no place in it."""
+        target = self._target
+        last = max((i for i, at in enumerate(places) if target and at.function == target.function), default=-1)
+        return places[: last + 1] if last >= 0 or constant else places
 
     def _frames(self, line: Row, depth: int) -> list[Frame]:
-        own = [frame for frame in _inside(line.location.frames) if self._files.owns(frame.file)]
+        own = [frame for frame in line.location.frames if self._files.owns(frame.file)]
         own = [frame for i, frame in enumerate(own) if i == 0 or frame != own[i - 1]]
         callers = self._calls.get(line.function, ()) if depth < 20 else ()
         chains = [chain for chain in (self._frames(call, depth + 1) for call in callers) if chain]
