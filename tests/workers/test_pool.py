@@ -252,6 +252,15 @@ def test_an_interpreter_that_is_not_there(make_pool: MakePool, request_for: Requ
     assert failure == Failure("no-jax", "Cannot run /nowhere/python: No such file or directory")
 
 
+def test_an_interpreter_that_is_no_python(make_pool: MakePool, request_for: RequestFor, tmp_path: Path) -> None:
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\necho not today >&2\nexit 4\n")
+    script.chmod(0o755)
+    failure = make_pool(python=str(script)).open(request_for(GOOD))
+    assert isinstance(failure, Failure)
+    assert (failure.kind, failure.message) == ("crashed", f"No worker starts in {script}: not today")
+
+
 def test_an_interpreter_without_jax(make_pool: MakePool, request_for: RequestFor, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "empty")], check=True)
     python = str(tmp_path / "empty" / "bin" / "python")

@@ -41,7 +41,7 @@ def _signature(chosen: Chosen, item: TracedFunction, hoisted: bool) -> str:
     )
     out = ", ".join(item.out)
     origin = f" ({item.origin})" if item.origin else ""
-    calls = f", {format_count(item.calls, 'call')}" if item.calls else ""
+    calls = f", {format_count(item.calls, 'call')}" if item.source in ("run", "recorded") else ""
     return f"{item.function}({parameters}) -> {out}  # {item.source}{origin}{calls}"
 
 

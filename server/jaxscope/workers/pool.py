@@ -208,7 +208,7 @@ class Pool:
                 return started
             client = started
         hello = client.wait_hello(max(START_SECONDS, self.config.trace.timeout), cancellation)
-        failure = hello if isinstance(hello, Failure) else self._unfit(hello)
+        failure = self._not_started(hello) if isinstance(hello, Failure) else self._unfit(hello)
         if failure is not None:
             self._note(failure)
             self._drop(client)
@@ -262,6 +262,15 @@ class Pool:
     def _is_storm(self) -> bool:
         full = self._give_up and len(self._deaths) == STORM_CRASHES
         return full and time.monotonic() - self._deaths[0] < STORM_SECONDS
+
+    def _not_started(self, failure: Failure) -> Failure:
+        """An interpreter that is too old, or no Python at all, ends before it says hello."""
+        if failure.kind != "crashed":
+            return failure
+        said = failure.traceback.strip().rpartition("\n")[2] or failure.message
+        return Failure(
+            "crashed", f"No worker starts in {_shown(self.interpreter)}: {said}", traceback=failure.traceback
+        )
 
     def _unfit(self, hello: Hello) -> Failure | None:
         if hello.jax is None:
