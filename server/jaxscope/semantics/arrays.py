@@ -239,7 +239,8 @@ def stacked(call: Call, axis: int, new_axis: bool) -> Value:
         return parts if new_axis else call.array(None, parts.dtype)
     if not isinstance(parts, Sequence):
         return call.array(None, None)
-    items = [as_array(item, call) for item in parts.items] if parts.items is not None else [as_array(parts.element, call)]
+    given = (parts.element,) if parts.items is None else parts.items
+    items = [as_array(item, call) for item in given]
     if not items or any(item is None for item in items):
         return call.array(None, None)
     arrays = [item for item in items if item is not None]
@@ -274,7 +275,9 @@ def arange(call: Call) -> Value:
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, (int, float))]
     if len(numbers) != len(values) or not numbers:
         return call.array((None,), dtype)
-    start, stop, step = 0, numbers[0], 1
+    start: float = 0
+    stop: float = numbers[0]
+    step: float = 1
     if len(numbers) > 1:
         start, stop = numbers[0], numbers[1]
     if len(numbers) > 2:
@@ -301,7 +304,7 @@ def index(array: Array, items: list[Value]) -> Value:
         elif isinstance(item, Slice):
             shape.append(_sliced(array.shape[at], item))
             at += 1
-        elif isinstance(item, Const) and isinstance(item.value, int) or isinstance(item, Scalar):
+        elif isinstance(item, Scalar) or (isinstance(item, Const) and isinstance(item.value, int)):
             at += 1
         elif isinstance(item, Array) and not advanced and item.dtype != "bool" and item.shape is not None:
             shape += item.shape

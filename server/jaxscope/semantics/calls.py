@@ -32,7 +32,7 @@ from jaxscope.semantics.values import (
     Value,
     join,
 )
-from jaxscope.semantics.vocabulary import ARRAY_TYPES, Transform, canonical, transform
+from jaxscope.semantics.vocabulary import ARRAY_TYPES, Transform, canonical, transform, words
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
@@ -41,8 +41,12 @@ _DEEPEST = 12
 _MOST_CALLS = 8
 _PARTIALS = ("functools.partial", "jax.tree_util.Partial")
 _GENERATORS = ("numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator")
+_MOVES = ("jax.device_put", "jax.lax.with_sharding_constraint", "jax.lax.stop_gradient")
 _SAME_SHAPE_NN = frozenset(
-    "relu relu6 gelu silu swish sigmoid softplus softmax log_softmax tanh elu selu leaky_relu soft_sign log_sigmoid".split()
+    words(
+        "relu relu6 gelu silu swish sigmoid softplus softmax log_softmax tanh elu selu leaky_relu soft_sign "
+        "log_sigmoid"
+    )
 )
 
 
@@ -142,7 +146,7 @@ def bind(ev: Evaluator, scope: Scope, given: Given, home: Frame, bound: Value | 
     if not given.starred:
         values.update(defaults(ev, scope, home))
     values.update(zip(names, args, strict=False))
-    extra = {}
+    extra: dict[str, Value] = {}
     for key, value in given.keywords.items():
         (values if key in values else extra)[key] = value
     if node.args.vararg is not None:
@@ -234,7 +238,8 @@ def annotated(ev: Evaluator, annotation: ast.expr | None, scope: Scope, frame: F
             annotation = ast.parse(annotation.value, mode="eval").body
         except SyntaxError:
             return UNKNOWN
-        return UNKNOWN if not isinstance(annotation, (ast.Name, ast.Attribute)) else _array_type(ev, annotation, scope, frame)
+        plain = isinstance(annotation, (ast.Name, ast.Attribute))
+        return _array_type(ev, annotation, scope, frame) if plain else UNKNOWN
     if isinstance(annotation, ast.Subscript):
         inner = annotation.slice.elts[0] if isinstance(annotation.slice, ast.Tuple) and annotation.slice.elts else None
         return _array_type(ev, inner, scope, frame) if inner is not None else UNKNOWN
@@ -311,7 +316,7 @@ def _array_call(ev: Evaluator, module: str, tail: str, given: Given, frame: Fram
         call.library = "jax"
         if module == "jax.random":
             return library.jax_random(tail, call)
-        if (module, tail) in (("jax", "device_put"), ("jax", "device_put_replicated"), ("jax.lax", "with_sharding_constraint")):
+        if f"{module}.{tail}" in _MOVES:
             return _as_jax(given.args[0], call.x64) if given.args else UNKNOWN
         if module == "jax.nn":
             return _nn(tail, given, call)
@@ -358,7 +363,8 @@ def _apply_transform(entry: Transform, given: Given, node: ast.AST, frame: Frame
 def _as_jax(value: Value, x64: bool) -> Value:
     if isinstance(value, Array):
         dtype = narrowed(value.dtype, x64)
-        return replace(value, library="jax", dtype=dtype, made=False, source=None if dtype == value.dtype else value.dtype)
+        source = None if dtype == value.dtype else value.dtype
+        return replace(value, library="jax", dtype=dtype, made=False, source=source)
     if isinstance(value, Sequence):
         items = None if value.items is None else tuple(_as_jax(item, x64) for item in value.items)
         return replace(value, items=items, element=_as_jax(value.element, x64))
@@ -417,7 +423,8 @@ def _nn(tail: str, given: Given, call: Any) -> Value:
         count = given.args[1] if len(given.args) > 1 else given.keywords.get("num_classes", UNKNOWN)
         classes = count.value if isinstance(count, Const) and isinstance(count.value, int) else None
         shape = None if base is None or base.shape is None else (*base.shape, classes)
-        return call.array(shape, call.dtype(None, call.float))
+        made: Value = call.array(shape, call.dtype(None, call.float))
+        return made
     return UNKNOWN
 
 

@@ -13,7 +13,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics import calls, objects
-from jaxscope.semantics.arrays import Call, Slice, as_array, elementwise, index, matmul, permuted, shape_value, size_bytes
+from jaxscope.semantics.arrays import (
+    Call,
+    Slice,
+    as_array,
+    elementwise,
+    index,
+    matmul,
+    permuted,
+    shape_value,
+    size_bytes,
+)
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.scopes import Binding, Block, Scope
 from jaxscope.semantics.values import (
@@ -33,7 +43,6 @@ from jaxscope.semantics.values import (
     Scalar,
     Sequence,
     Tracer,
-    TupleType,
     Value,
     join,
 )
@@ -460,17 +469,15 @@ def _sequence_operation(op: ast.operator, left: Value, right: Value) -> Value:
 
 
 def _sliced_sequence(value: Sequence, key: Slice) -> Value:
-    bounds = [b.value if isinstance(b, Const) else UNKNOWN for b in (key.start, key.stop, key.step)]
+    bounds: list[Any] = [b.value if isinstance(b, Const) else UNKNOWN for b in (key.start, key.stop, key.step)]
     if all(b is None or isinstance(b, int) for b in bounds) and value.items is not None and bounds[2] != 0:
-        return Sequence(value.items[slice(*bounds)])
+        return Sequence(value.items[slice(bounds[0], bounds[1], bounds[2])])
     return Sequence(None, value.any_item())
 
 
 def _number_kind(op: ast.operator, left: Value, right: Value) -> str:
     if isinstance(op, ast.Div):
         return "float"
-    kinds = [v.kind if isinstance(v, Scalar) else type(v.value).__name__ for v in (left, right) if isinstance(v, (Scalar, Const))]
+    known = [value for value in (left, right) if isinstance(value, (Scalar, Const))]
+    kinds = [value.kind if isinstance(value, Scalar) else type(value.value).__name__ for value in known]
     return next((word for word in ("str", "complex", "float") if word in kinds), "int")
-
-
-__all__ = ["Evaluator", "TupleType", "element", "folded", "length", "unpacked"]

@@ -23,6 +23,7 @@ from jaxscope.semantics.arrays import (
 )
 from jaxscope.semantics.dtypes import from_value, kind
 from jaxscope.semantics.values import UNKNOWN, Array, Const, Scalar, Sequence, Shape, Value
+from jaxscope.semantics.vocabulary import words
 
 _TABLE: dict[str, Handler] = {}
 
@@ -327,20 +328,23 @@ def _einsum(call: Call) -> Value:
 
 # ---------------------------------------------------------------- elementwise and reductions
 
-_FLOAT = (
-    "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log2 log10 log1p sqrt "
-    "cbrt deg2rad rad2deg radians degrees sinc i0 arctan2 hypot true_divide divide logaddexp interp_"
-).split()
-_SAME = (
-    "abs absolute negative positive square sign conj conjugate round floor ceil trunc rint clip nan_to_num real_if_close "
-    "add subtract multiply power float_power_ maximum minimum fmax fmin mod remainder floor_divide fmod copysign "
-    "heaviside"
-).split()
-_BOOLEAN = (
-    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not logical_xor isnan isfinite "
-    "isinf isclose"
-).split()
-_SHAPED = "roll flip fliplr flipud sort cumsum cumprod tril triu ascontiguousarray block_until_ready".split()
+_FLOAT = words(
+    "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log2 "
+    "log10 log1p sqrt cbrt deg2rad rad2deg radians degrees sinc i0 arctan2 hypot true_divide divide "
+    "logaddexp interp_"
+)
+_SAME = words(
+    "abs absolute negative positive square sign conj conjugate round floor ceil trunc rint clip "
+    "nan_to_num real_if_close add subtract multiply power float_power_ maximum minimum fmax fmin mod "
+    "remainder floor_divide fmod copysign heaviside"
+)
+_BOOLEAN = words(
+    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not logical_xor "
+    "isnan isfinite isinf isclose"
+)
+_SHAPED = words(
+    "roll flip fliplr flipud sort cumsum cumprod tril triu ascontiguousarray block_until_ready"
+)
 
 
 def _elementwise(floating: bool, boolean: bool) -> Handler:
@@ -350,7 +354,8 @@ def _elementwise(floating: bool, boolean: bool) -> Handler:
             return call.array(None, None)
         if all(isinstance(value, (Scalar, Const)) for value in operands):
             return _scalar(call)
-        result = elementwise([value for value in operands if value is not None], call, floating=floating, boolean=boolean)
+        known: list[Value] = [value for value in operands if value is not None]
+        result = elementwise(known, call, floating=floating, boolean=boolean)
         dtype = call.get("dtype")
         return replace(result, dtype=from_value(dtype)) if dtype is not None and isinstance(result, Array) else result
 
@@ -374,7 +379,7 @@ def _same_shape(call: Call) -> Value:
     array = _first(call)
     if array is None:
         return call.array(None, None)
-    return array if len(call.args) < 2 or array.shape is None or len(array.shape) <= 1 else array
+    return array
 
 
 @_named("where")
@@ -452,10 +457,10 @@ def _take(call: Call) -> Value:
     return call.array(None, array.dtype if array else None)
 
 
-_SCALAR_TYPES = (
-    "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool_ bfloat16 "
-    "single double half float_ int_ intp"
-).split()
+_SCALAR_TYPES = words(
+    "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool_ "
+    "bfloat16 single double half float_ int_ intp"
+)
 
 
 def dtype_call(name: str, call: Call) -> Value | None:
@@ -493,7 +498,9 @@ def numpy_random(name: str, call: Call) -> Value:
     if name == "permutation":
         number = as_int(call.args[0]) if call.args else None
         array = _first(call)
-        return call.array((number,), "int64") if number is not None else call.array(array.shape if array else None, None)
+        if number is not None:
+            return call.array((number,), "int64")
+        return call.array(array.shape if array else None, array.dtype if array else None)
     if name == "choice":
         size = call.get("size", 1)
         array = _first(call)
@@ -524,19 +531,19 @@ def jax_random(name: str, call: Call) -> Value:
     if name in ("key", "fold_in", "wrap_key_data", "clone"):
         return call.array((), "key<fry>")
     if name == "split":
-        number = call.get("num", 1)
-        shape = (2,) if number is None else as_shape(number)
-        count = shape[0] if shape is not None and len(shape) == 1 else None
+        given = call.get("num", 1)
+        keys = (2,) if given is None else as_shape(given)
+        count = keys[0] if keys is not None and len(keys) == 1 else None
         if count is not None and count <= 64:
             return Sequence((call.array((), "key<fry>"),) * count)
-        return call.array(shape, "key<fry>")
+        return call.array(keys, "key<fry>")
     if name == "permutation":
         number = as_int(call.args[1]) if len(call.args) > 1 else None
         second = as_array(call.args[1], call) if len(call.args) > 1 else None
         return call.array((number,), call.int) if number is not None else second or call.array(None, None)
     if name == "choice":
-        shape = call.get("shape", 2)
-        return call.array(() if shape is None else as_shape(shape), None)
+        wanted = call.get("shape", 2)
+        return call.array(() if wanted is None else as_shape(wanted), None)
     if name not in _JAX_SHAPE_AT:
         return call.array(None, None)
     position = 1 if name in ("randint",) else _JAX_SHAPE_AT[name]

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics import programs, sites
 from jaxscope.semantics.evaluate import At
@@ -106,6 +106,8 @@ class FileModel:
         top = self.chunks[0][1].module if self.chunks else Scope("module", "", None, None, Chunk("", [], 1))
         self.module_frame = Frame(top, self, None, {})
         self.__dict__.pop("traced", None)
+        self.derived: dict[str, Any] = {}
+        """What other layers worked out for this version, by layer; dropped when another file changes."""
 
     def _module_bindings(self) -> dict[str, list[Binding]]:
         found: dict[str, list[Binding]] = {}
@@ -195,24 +197,41 @@ class FileModel:
     @cached_property
     def traced(self) -> tuple[TracedSite, ...]:
         """Every place of this file where a known function is compiled."""
-        return tuple(sites.find(self))
+        found = [self._traced_site(site) for site in sites.find(self)]
+        return tuple(sorted(found, key=lambda site: site.place))
+
+    def _traced_site(self, site: sites.Site) -> TracedSite:
+        assert site.target.function is not None
+        nums, names = sites.static_options(site.value)
+        return TracedSite(
+            self.function_of(site.target.function.scope),
+            site.value.transform.name.rpartition(".")[2],
+            self.module.range(site.scope.chunk, site.node),
+            self.path,
+            nums,
+            names,
+            sites.static_parameters(site.target, nums, names),
+            tuple(entry.name.rpartition(".")[2] for entry in site.target.chain),
+            value=site.value,
+            scope=site.scope,
+        )
 
     def traced_at(self, position: Position) -> TracedSite | None:
         """The site whose function or jit expression is around `position`; the innermost."""
-        around = [
-            (site.function.range if site.function.path == self.path and site.function.range.contains(position) else site.place, site)
-            for site in self.traced
-            if site.place.contains(position)
-            or (site.function.path == self.path and site.function.range.contains(position))
-        ]
-        return max(around, key=lambda pair: pair[0].start, default=(None, None))[1]
+        best: tuple[Position, TracedSite] | None = None
+        for site in self.traced:
+            own = [site.function.range] if site.function.path == self.path else []
+            for place in [*own, site.place]:
+                if place.contains(position) and (best is None or place.start > best[0]):
+                    best = (place.start, site)
+        return None if best is None else best[1]
 
     # -- names
 
     def reads(self, function: Function, name: str) -> tuple[Range, ...]:
-        """Where the function, or one nested in it, reads `name` (as written, dotted or subscripted) from outside itself.
+        """Where the function, or one nested in it, reads `name` from outside itself, in source order.
 
-        In source order. A nested scope that binds the root of `name` itself is left out.
+        `name` is as written, dotted or subscripted. A nested scope that binds the root of `name` itself is left out.
         """
         wanted = name.replace(" ", "").replace("'", '"')
         root = wanted.replace("[", ".").partition(".")[0]
@@ -271,6 +290,16 @@ class FileModel:
     def scope_of(self, scope: Scope, node: ast.AST) -> Scope | None:
         """Scope of a def, lambda, class or comprehension that stands in `scope`."""
         return facts_of(scope.chunk).by_node.get(id(node))
+
+    def chunk_of(self, node: ast.AST) -> Chunk | None:
+        """The chunk whose tree has this expression."""
+        return next((chunk for chunk, facts in self.chunks if id(node) in facts.parents), None)
+
+    def scope_at(self, chunk: Chunk, node: ast.expr) -> Scope:
+        """Scope in which a name is read."""
+        facts = facts_of(chunk)
+        found = (scope for scope in facts.scopes if any(read.node is node for read in scope.reads))
+        return next(found, facts.module)
 
     def block_of(self, scope: Scope, node: ast.AST) -> Block:
         """Block in which a name is read."""

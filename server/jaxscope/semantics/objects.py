@@ -90,7 +90,8 @@ def _annotated_fields(scope: Scope) -> dict[str, ast.AnnAssign]:
 
 def bases(ev: Evaluator, cls: ClassValue) -> list[ClassValue]:
     """The class and those of its bases that the project has, in order of lookup, roughly."""
-    found, queue = [], [cls]
+    found: list[ClassValue] = []
+    queue = [cls]
     while queue and len(found) < _MOST_BASES:
         one = queue.pop(0)
         found.append(one)
@@ -159,7 +160,7 @@ def _attribute(ev: Evaluator, value: Instance | ClassValue, cls: ClassValue, nam
         if method is not None:
             return _bound_method(ev, value, method, one)
         if isinstance(value, Instance):
-            written = [write for write in _writes(one, name)]
+            written = _writes(one, name)
             if written:
                 return join([_written(ev, value, write, one) for write in written])
         if name in one.scope.bindings:
@@ -183,6 +184,17 @@ def _writes(cls: ClassValue, name: str) -> list[AttributeWrite]:
         own = calls.parameters(method.function_node)[:1]
         found += [(first, w) for w in method.writes if w.attribute == name and [w.root] == own]
     return [write for _, write in found]
+
+
+def written_at(ev: Evaluator, value: Instance | ClassValue, name: str) -> tuple[Scope, ast.AST] | None:
+    """Where an attribute is assigned, with the scope that the assignment stands in."""
+    for one in bases(ev, value.cls if isinstance(value, Instance) else value):
+        writes = _writes(one, name)
+        if writes:
+            return writes[0].scope, writes[0].node
+        if name in one.scope.bindings:
+            return one.scope, one.scope.bindings[name][-1].node
+    return None
 
 
 def _written(ev: Evaluator, value: Instance, write: AttributeWrite, cls: ClassValue) -> Value:
@@ -235,7 +247,8 @@ def calls_of(ev: Evaluator, scope: Scope, frame: Frame) -> list[tuple[ast.Call, 
     for name in names - {"<lambda>"}:
         for call, where in frame.model.calls_named(name):
             value = ev.evaluate(call.func, where, ev.generic_frame(where, frame.model))
-            if called_scope(value) is wanted or (value == UNKNOWN and cls is not None and isinstance(call.func, ast.Attribute)):
+            method = value == UNKNOWN and cls is not None and isinstance(call.func, ast.Attribute)
+            if called_scope(value) is wanted or method:
                 found.append((call, where))
     return found
 

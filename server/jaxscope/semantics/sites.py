@@ -22,7 +22,8 @@ from jaxscope.semantics.values import (
 from jaxscope.semantics.vocabulary import CANONICAL, TRANSFORMS, Transform, transform
 
 if TYPE_CHECKING:
-    from jaxscope.semantics.model import FileModel, TracedSite
+    from jaxscope.semantics.evaluate import Evaluator
+    from jaxscope.semantics.model import FileModel
 
 _COMPILING = frozenset(
     [name.rpartition(".")[2] for name, entry in TRANSFORMS.items() if entry.is_jit]
@@ -42,9 +43,8 @@ class Target:
     chain: list[Transform] = field(default_factory=list)
 
 
-def peel(ev: object, value: Value) -> Target:
+def peel(ev: Evaluator, value: Value) -> Target:
     """Takes transforms, partials and callable objects apart down to the function."""
-    from_evaluator = ev
     target = Target()
     for _ in range(12):
         if isinstance(value, Transformed):
@@ -55,7 +55,7 @@ def peel(ev: object, value: Value) -> Target:
             value = value.target
         elif isinstance(value, Instance):
             target.instance = value
-            value = objects.attribute(from_evaluator, value, "__call__")  # type: ignore[arg-type]
+            value = objects.attribute(ev, value, "__call__")
         elif isinstance(value, FunctionValue):
             target.function = value
             break
@@ -64,19 +64,25 @@ def peel(ev: object, value: Value) -> Target:
     return target
 
 
-def find(model: FileModel) -> Iterator[TracedSite]:
-    """All sites of a file, in source order."""
-    found: list[TracedSite] = []
+@dataclass(slots=True)
+class Site:
+    """One place where a function is compiled."""
+
+    value: Transformed
+    target: Target
+    node: ast.AST
+    scope: Scope
+    """Where `node` stands."""
+
+
+def find(model: FileModel) -> Iterator[Site]:
+    """All sites of a file whose function is known."""
+    seen: set[int] = set()
     for value, node, scope in _candidates(model):
-        site = _site(model, value, node, scope)
-        if site is not None:
-            found.append(site)
-    seen: set[tuple[int, object]] = set()
-    for site in sorted(found, key=lambda site: site.place):
-        key = (id(site.function.scope), site.place)
-        if key not in seen:
-            seen.add(key)
-            yield site
+        target = peel(model.project.evaluator, value)
+        if target.function is not None and id(node) not in seen:
+            seen.add(id(node))
+            yield Site(value, target, node, scope)
 
 
 def _candidates(model: FileModel) -> Iterator[tuple[Transformed, ast.AST, Scope]]:
@@ -123,28 +129,6 @@ def _local_names(model: FileModel) -> set[str]:
     return found
 
 
-def _site(model: FileModel, value: Transformed, node: ast.AST, scope: Scope) -> TracedSite | None:
-    from jaxscope.semantics.model import TracedSite
-
-    target = peel(model.project.evaluator, value)
-    if target.function is None:
-        return None
-    function = model.function_of(target.function.scope)
-    nums, names = static_options(value)
-    return TracedSite(
-        function,
-        value.transform.name.rpartition(".")[2],
-        model.module.range(scope.chunk, node),
-        model.path,
-        nums,
-        names,
-        static_parameters(target, nums, names),
-        tuple(entry.name.rpartition(".")[2] for entry in target.chain),
-        value=value,
-        scope=scope,
-    )
-
-
 def static_options(value: Transformed) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Positions and names that the transform is told to treat as static."""
     nums: list[int] = []
@@ -156,7 +140,7 @@ def static_options(value: Transformed) -> tuple[tuple[int, ...], tuple[str, ...]
             if isinstance(item, Const) and isinstance(item.value, int):
                 nums.append(item.value)
             elif isinstance(item, Const) and isinstance(item.value, str):
-                names += [name for name in item.value.replace(",", " ").split()]
+                names += item.value.replace(",", " ").split()
     return tuple(nums), tuple(names)
 
 

@@ -234,14 +234,14 @@ def _join_arrays(a: Array, b: Array) -> Array:
     return Array(shape, dtype, library, a.made and b.made)
 
 
-def leaves(value: Value, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Array, int]]:
-    """Arrays inside containers as (how one gets there, array, how many alike). Objects are not looked into."""
+def leaves(value: Value, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Array, int | None]]:
+    """Arrays inside containers as (how one gets there, array, how many alike or None). Objects are not looked into."""
     if isinstance(value, Array):
         yield prefix, value, 1
     elif isinstance(value, Sequence) and depth < 5:
         if value.items is None:
             for path, array, count in leaves(value.element, f"{prefix}[0]", depth + 1):
-                yield path, array, count * value.count if value.count is not None else 1
+                yield path, array, None if count is None or value.count is None else count * value.count
         else:
             for number, item in enumerate(value.items):
                 name = f".{value.fields[number]}" if number < len(value.fields) else f"[{number}]"
@@ -249,3 +249,5 @@ def leaves(value: Value, prefix: str = "", depth: int = 0) -> Iterator[tuple[str
     elif isinstance(value, Mapping) and depth < 5:
         for key, item in value.items:
             yield from leaves(item, f"{prefix}[{key!r}]", depth + 1)
+        for path, array, _ in leaves(value.element, f"{prefix}[...]", depth + 1):
+            yield path, array, None

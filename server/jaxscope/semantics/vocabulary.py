@@ -57,6 +57,12 @@ class Transform:
         return self.compiles and not self.loop
 
 
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of `text`."""
+    return tuple(text.split())
+
+
 _FUN = (Body(0, "fun"),)
 _F = (Body(0, "f"),)
 _JIT_NUMS = ("static_argnums", "donate_argnums")
@@ -96,7 +102,14 @@ _TABLE = (
         static=_STATIC,
         takes_self=True,
     ),
-    Transform("flax.linen.jit", (Body(0, "target"),), True, argnums=_JIT_NUMS, static=("static_argnums",), takes_self=True),
+    Transform(
+        "flax.linen.jit",
+        (Body(0, "target"),),
+        True,
+        argnums=_JIT_NUMS,
+        static=("static_argnums",),
+        takes_self=True,
+    ),
     Transform("haiku.jit", _FUN, True, takes_self=True),
     Transform(
         "jax.vmap",
@@ -191,8 +204,10 @@ CANONICAL: dict[str, str] = {
 }
 
 METADATA = frozenset(
-    "shape dtype ndim size nbytes itemsize sharding aval weak_type devices device is_deleted is_fully_addressable "
-    "addressable_shards committed __class__".split()
+    words(
+        "shape dtype ndim size nbytes itemsize sharding aval weak_type devices device is_deleted "
+        "is_fully_addressable addressable_shards committed __class__"
+    )
 )
 """Attributes of an array that need none of its elements."""
 

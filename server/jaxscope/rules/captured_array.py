@@ -1,0 +1,214 @@
+"""An array becomes a constant of a compiled function.
+
+## What it says
+
+A function that JAX compiles reads an array that is not one of its arguments: a module global, a variable of an
+enclosing function, an attribute of a static or bound `self`, a `partial` argument, a default, a field of a static
+argument or of an object, or a NumPy result made while the function is traced. Its elements become part of the program.
+
+## Why it matters
+
+The constant is written into the program that is lowered, optimised and kept. On JAX 0.10.2 a captured array of 1 GiB
+took 4 to 34 s longer to compile and up to 9 GiB more memory than the same array as an argument; XLA may spend minutes
+folding it. It is copied into every program that captures it, it loses its sharding, and later changes of the variable
+are never seen.
+
+## Example
+
+```python
+W = jnp.asarray(np.random.default_rng(0).random((768, 3072), dtype=np.float32))
+
+@jax.jit
+def block(x):
+    return jnp.tanh(x @ W)
+```
+
+## Use instead
+
+```python
+@jax.jit
+def block(x, W):
+    return jnp.tanh(x @ W)
+
+block(x, W)
+```
+
+A table that NumPy makes while the function is traced is cheaper made with `jax.numpy`, which computes it on the device.
+
+## Fix safety
+
+The fix passes the array as an argument: the definition, every call and the options of the transforms in between change
+together. It is refused, with the reason, where a call cannot be found. With tracing it is verified before it is
+written: the constant is gone, and output shapes, dtypes and values are the same.
+
+## Limits
+
+Without a trace, sizes are known only where they follow from the source; an array of unknown size is a hint. Arrays
+below `captured-threshold` (1 MiB) are not reported, nor containers below `captured-total-threshold` in all. Arrays
+that `jax.numpy` makes inside the function are computed by the program and are no constants. Uses of `.shape`, `.dtype`
+and the like capture nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import prod
+
+from jaxscope.config import Config
+from jaxscope.rules import traced_constants
+from jaxscope.rules.base import Context, Judgement, Rule
+from jaxscope.rules.finding import ArrayFacts, Finding, FixOffer, Related
+from jaxscope.rules.traced_constants import Claim
+from jaxscope.semantics.arrays import size_bytes
+from jaxscope.semantics.captures import Capture, captures_of
+from jaxscope.semantics.dtypes import narrowed
+from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.values import Array, leaves
+from jaxscope.text.figures import format_bytes
+from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
+
+NAME = "captured-array"
+
+
+class CapturedArray(Rule):
+    """See the module's docstring."""
+
+    name = NAME
+    summary = "An array becomes a constant of a compiled function"
+
+    def static(self, model: FileModel, ctx: Context) -> list[Finding]:
+        """Captures that follow from the source."""
+        return [claim.finding for claim in _claims(model, ctx.config)]
+
+    def traced(self, model: FileModel, static: list[Finding], evidence: TraceReply, ctx: Context) -> Judgement:
+        """Captures as the trace saw them."""
+        wanted = set(static)
+        claims = [claim for claim in _claims(model, ctx.config) if claim.finding in wanted]
+        return traced_constants.merge(model, claims, evidence, ctx.config)
+
+
+@dataclass(slots=True)
+class _Size:
+    """Leaves of one captured value."""
+
+    largest: Array
+    bytes: int | None
+    count: int | None
+    total: int | None
+    unknown: bool
+    """Is the size of some leaf, or their number, not known?"""
+
+
+def _size(values: Iterable[tuple[Array, int | None]], x64: bool) -> _Size:
+    largest: tuple[int, Array] | None = None
+    first, count, total, unknown = None, 0, 0, False
+    for array, many in values:
+        first = first or array
+        one = size_bytes(array, x64)
+        unknown = unknown or one is None or many is None
+        count += many or 1
+        total += (one or 0) * (many or 1)
+        if one is not None and (largest is None or one > largest[0]):
+            largest = (one, array)
+    assert first is not None
+    known = None if unknown else count
+    if largest is None:
+        return _Size(first, None, known, None, unknown)
+    return _Size(largest[1], largest[0], known, None if unknown else total, unknown)
+
+
+def _claims(model: FileModel, config: Config) -> list[Claim]:
+    found: list[Claim] = []
+    containers: dict[tuple[int, str], list[Capture]] = {}
+    for capture in captures_of(model):
+        size = _size(((array, many) for _, array, many in leaves(capture.value)), model.x64)
+        if _over(size, config):
+            found.append(_claim(model, capture, size))
+        elif capture.container is not None and not size.unknown:
+            containers.setdefault((id(capture.site), capture.container), []).append(capture)
+        elif size.unknown and capture.via != "numpy-made-inside":
+            found.append(_claim(model, capture, size))
+    for (_, name), parts in containers.items():
+        size = _size(((a, many) for part in parts for _, a, many in leaves(part.value)), model.x64)
+        if len(parts) > 1 and _over(size, config):
+            found.append(_claim(model, _whole(parts, name), size))
+    return found
+
+
+def _over(size: _Size, config: Config) -> bool:
+    if size.bytes is not None and size.bytes >= config.threshold:
+        return True
+    return size.total is not None and (size.count or 1) > 1 and size.total >= config.total_threshold
+
+
+def _whole(parts: list[Capture], name: str) -> Capture:
+    """The container of which several known parts are captured."""
+    first = parts[0]
+    return replace(first, name=name, also=[place for part in parts[1:] for place in [part.place, *part.also]])
+
+
+def _claim(model: FileModel, capture: Capture, size: _Size) -> Claim:
+    known = size.bytes is not None and not (size.unknown and size.total is None and _is_many(capture))
+    many = _is_many(capture)
+    array, site = size.largest, capture.site
+    dtype = narrowed(array.dtype, model.x64)
+    shape = None
+    if array.shape is not None and all(side is not None for side in array.shape):
+        shape = tuple(side for side in array.shape if side is not None)
+    source = array.source or array.dtype
+    facts = ArrayFacts(shape, dtype, size.bytes, size.count or 1, size.total if many else size.bytes, None, source)
+    via = capture.via
+    if many and capture.via == "module-global" and (size.bytes is None or prod(shape or (0,)) < (size.total or 0)):
+        via = "module-global-container"
+    inner = model.function_of(capture.inner).qualname if capture.inner is not None else None
+    finding = Finding(
+        NAME,
+        "warning" if known else "hint",
+        capture.path,
+        capture.place,
+        site.function.qualname,
+        capture.name,
+        _message(capture.name, site.function.qualname, size, many, known),
+        "static",
+        inner,
+        facts,
+        via,
+        _related(capture),
+        () if capture.stale else (FixOffer(f"Pass `{capture.name}` as an argument", "array-to-argument", "safe"),),
+        "This part of the file does not parse at the moment." if capture.stale else None,
+    )
+    return Claim(finding, site.function, many)
+
+
+def _is_many(capture: Capture) -> bool:
+    return not isinstance(capture.value, Array)
+
+
+def _message(name: str, function: str, size: _Size, many: bool, known: bool) -> str:
+    if not known:
+        return f"`{name}` may be compiled into `{function}` as a constant (inferred; size not known)"
+    if many and size.count is not None and size.count > 1 and size.total is not None:
+        total = format_bytes(size.total)
+        return (
+            f"`{name}` looks like {size.count} arrays of {total} together that `{function}` will compile in as "
+            "constants (inferred)"
+        )
+    shown = format_bytes(size.bytes or 0)
+    return f"`{name}` looks like an array of {shown} that `{function}` will compile in as a constant (inferred)"
+
+
+def _related(capture: Capture) -> tuple[Related, ...]:
+    found = []
+    if capture.bound is not None:
+        place = capture.bound.range
+        found.append(
+            Related(capture.bound.path, place.start.line, "bound here", place.start.column, place.end.column)
+        )
+    for place in sorted(capture.also):
+        end = place.end.column if place.end.line == place.start.line else 0
+        found.append(Related(capture.path, place.start.line, "read here too", place.start.column, end))
+    return tuple(found)
+
+
+RULE = CapturedArray()
