@@ -1,0 +1,65 @@
+"""Are two results of one computation the same, as far as two compilations of it can be?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+RTOL = 1e-5
+"""Relative to the largest value of an array. Another program adds in another order."""
+
+
+def equal(before: Any, after: Any) -> tuple[bool | None, str]:
+    """Whether two trees of results are equal, and what differs. None when they hold nothing that can be compared."""
+    left, tree = jax.tree_util.tree_flatten_with_path(before)
+    right, other = jax.tree_util.tree_flatten_with_path(after)
+    if [path for path, _ in left] != [path for path, _ in right] or tree != other:
+        return False, "has another structure"
+    known = None
+    for (path, a), (_, b) in zip(left, right):
+        same, how = _leaf(a, b)
+        if same is False:
+            at = jax.tree_util.keystr(path)
+            return False, f"{how} at {at}" if at else how
+        known = known or same
+    return known, ""
+
+
+def _leaf(a: Any, b: Any) -> tuple[bool | None, str]:
+    if isinstance(a, (str, bytes, bool)) or isinstance(b, (str, bytes, bool)):
+        return (True, "") if type(a) is type(b) and a == b else (False, "differs")
+    try:
+        left, right = _values(a), _values(b)
+    except (TypeError, ValueError, RuntimeError):  # an object of the user's, or an array that was donated away
+        return None, ""
+    if left.dtype.kind == "O" or right.dtype.kind == "O":
+        return None, ""
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False, f"changes from {left.dtype}{list(left.shape)} to {right.dtype}{list(right.shape)}"
+    return _arrays(left, right)
+
+
+def _values(leaf: Any) -> np.ndarray:
+    if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.random.key_data(leaf)
+    return np.asarray(leaf)
+
+
+def _arrays(left: np.ndarray, right: np.ndarray) -> tuple[bool, str]:
+    if not jax.numpy.issubdtype(left.dtype, np.inexact):
+        return (True, "") if np.array_equal(left, right) else (False, "has other values")
+    wide = np.complex128 if left.dtype.kind == "c" else np.float64
+    a, b = left.astype(wide), right.astype(wide)
+    if not np.array_equal(np.isnan(a), np.isnan(b)):
+        return False, "has NaN in other places"
+    with np.errstate(invalid="ignore"):
+        off = ~((a == b) | np.isnan(a))
+        if not off.any():
+            return True, ""
+        finite = np.abs(a[np.isfinite(a)])
+        largest = float(finite.max()) if finite.size else 0.0
+        gap = np.abs(a - b)[off].max()
+    tolerance = max(RTOL, 8 * float(jax.numpy.finfo(left.dtype).eps)) * largest
+    return (True, "") if gap <= tolerance else (False, f"is off by up to {gap:.3g}, its largest value being {largest:.3g}")

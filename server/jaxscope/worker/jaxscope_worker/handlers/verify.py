@@ -1,0 +1,127 @@
+"""`verify`: runs the files before and after a change, one after the other, and compares what was seen."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import comparing
+from ..failing import Failed
+from ..session import Session
+from ..wire.messages import Constant, TracedFunction, TraceReply, TraceRequest, VerifyReply, VerifyRequest
+from .trace import trace_file
+
+Report = Callable[[str, str, "float | None"], None]
+
+
+def handle(session: Session, request: VerifyRequest, progress: Report) -> VerifyReply:
+    """Answers a verify request. Raises Failed when the files before the change fail."""
+    before = _run(request.before, "before", progress)
+    if before.reply.failure is not None:
+        raise Failed(before.reply.failure)
+    after = _run(request.after, "after", progress)
+    if not after.imported:
+        return VerifyReply(False, None, None, None, f"importing it would fail: {_why(after.reply)}")
+    function = request.function
+    gone, still = _constant_gone(before.of(function), after.of(function), function, request.constant)
+    avals, change = _avals_equal(before, after, function)
+    values, difference = _values_equal(before, after)
+    if values is False and after.reply.failure is None and not _repeats(before, request.before, progress):
+        values, difference = None, "the results differ from run to run, so they were not compared"
+    return VerifyReply(True, gone, avals, values, still or change or difference)
+
+
+@dataclass
+class _Ran:
+    reply: TraceReply
+    imported: bool
+    results: dict[str, Any]
+
+    def of(self, function: str) -> list[TracedFunction]:
+        return [traced for traced in self.reply.functions if traced.function == function]
+
+
+def _run(request: TraceRequest, which: str, progress: Report) -> _Ran:
+    """In a session of its own, so that the first run's arrays are free for the second."""
+
+    def report(stage: str, detail: str = "", done: float | None = None) -> None:
+        progress(stage, f"{which}: {detail}" if detail else which, done)
+
+    # Data that is made anew at each import must come out the same, where it can.
+    random.seed(0)
+    np.random.seed(0)
+    session = Session(results={})
+    reply = trace_file(session, request, report)
+    return _Ran(reply, session.module is not None, session.results or {})
+
+
+def _why(reply: TraceReply) -> str:
+    return reply.failure.message if reply.failure is not None else "for an unknown reason"
+
+
+def _kind(constant: Constant) -> tuple[Any, ...]:
+    return constant.shape, constant.dtype, constant.bytes
+
+
+def _constant_gone(
+    before: list[TracedFunction], after: list[TracedFunction], function: str, name: str
+) -> tuple[bool | None, str]:
+    """None where the function was not traced on both sides, or never held the constant."""
+    held = [constant for traced in before for constant in traced.constants if constant.name == name]
+    if not held or not after:
+        return None, ""
+    for traced in after:
+        if any(constant.name == name for constant in traced.constants):
+            return False, f"{name} would still be a constant of {function}"
+    for kind in {_kind(constant) for constant in held}:
+        had = max(Counter(map(_kind, traced.constants))[kind] for traced in before)
+        has = max(Counter(map(_kind, traced.constants))[kind] for traced in after)
+        if has >= had:
+            return False, f"{function} would still hold a constant of {kind[2]} bytes, as large as {name}"
+    return True, ""
+
+
+def _avals_equal(before: _Ran, after: _Ran, function: str) -> tuple[bool | None, str]:
+    old, new = before.of(function), after.of(function)
+    if not old:
+        return None, ""
+    failed = [each for each in after.reply.not_traced if each.function == function]
+    if not new:
+        return (False, f"{function} could no longer be traced: {failed[0].reason}") if failed else (None, "")
+    outs, changed = {traced.out for traced in old}, {traced.out for traced in new}
+    if outs == changed:
+        return True, ""
+    lost, found = sorted(outs - changed), sorted(changed - outs)
+    if not lost or not found:
+        return None, ""  # other signatures were seen, none of them against what was there
+    return False, f"the output of {function} would change from {_types(lost[0])} to {_types(found[0])}"
+
+
+def _types(out: tuple[str, ...]) -> str:
+    return out[0] if len(out) == 1 else f"({', '.join(out)})"
+
+
+def _values_equal(before: _Ran, after: _Ran) -> tuple[bool | None, str]:
+    known: bool | None = None
+    for entry, result in before.results.items():
+        if entry not in after.results:
+            return False, f"{entry}() would fail: {_why(after.reply)}"
+        same, how = comparing.equal(result, after.results[entry])
+        if same is False:
+            return False, f"what {entry}() returns {how}"
+        known = known or same
+    return known, ""
+
+
+def _repeats(before: _Ran, request: TraceRequest, progress: Report) -> bool:
+    """Does the unchanged program return the same when it is run again?"""
+    again = _run(request, "before, again", progress)
+    return all(
+        entry in again.results and comparing.equal(result, again.results[entry])[0] is not False
+        for entry, result in before.results.items()
+    )
