@@ -68,6 +68,8 @@ class Session:
     """Which files are the user's; set by the first trace."""
     module: ModuleType | None = None
     """The module that was imported last."""
+    results: dict[str, Any] | None = None
+    """What the entries returned, by entry; None when nobody wants them, for they may be large."""
 
     def add_text(self, handle: str, text: str | Callable[[], str]) -> str:
         """Keeps `text` for `fetch` and returns its handle."""

@@ -32,7 +32,7 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
     files = session.files = UserFiles(request.root)
     importing.forget(files)
     jax.clear_caches()
-    run = _Run(request, files, progress)
+    run = _Run(request, files, progress, session.results)
     jax_compat.observe(run.observer)
     try:
         with guard.watching(files, request.allow_side_effects) as denied:
@@ -52,8 +52,10 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
 
 
 class _Run:
-    def __init__(self, request: TraceRequest, files: UserFiles, progress: Report) -> None:
-        self.request, self.files, self.progress = request, files, progress
+    def __init__(
+        self, request: TraceRequest, files: UserFiles, progress: Report, results: dict[str, Any] | None
+    ) -> None:
+        self.request, self.files, self.progress, self.results = request, files, progress, results
         self.observer = Observer(files, request.min_bytes)
         self.module: ModuleType | None = None
         self.failure: Failure | None = None
@@ -89,6 +91,8 @@ class _Run:
         try:
             result = function()
             _finish(result)
+            if self.results is not None:
+                self.results[entry] = result
         except BaseException as error:
             self.failure = failure_of(error, self.files)
             return False
