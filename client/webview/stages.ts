@@ -27,12 +27,14 @@ export function workSince(state: State): number | undefined {
   return Number.isFinite(since) && state.now - since >= QUIET_MS ? since : undefined;
 }
 
-/** The stage that runs now. */
+/** The stage that runs now; undefined as long as it is not known. */
 export function activeStage(state: State): StageName | undefined {
   if (workSince(state) === undefined) return undefined;
   const told = state.progress ? WORDS[state.progress.stage] : undefined;
-  return told ?? (state.work.time === undefined ? "lower" : "compile");
+  return told ?? (state.work.time === undefined ? "lower" : undefined);
 }
 
 /** `Compiling` */
-export const participle = (stage: StageName): string => PARTICIPLES[stage];
+export const participle = (stage: StageName | undefined): string => (stage ? PARTICIPLES[stage] : "Timing");
+
+export const STAGES: readonly StageName[] = ["trace", "lower", "compile", "run"];

@@ -23,9 +23,15 @@ await build({
   platform: "node",
   format: "esm",
   target: "node20",
-  packages: "external",
+  external: ["playwright-core", "happy-dom"],
   alias: { vscode: path.join(here, "support/vscode.ts") },
-  conditions: ["node"],
+  mainFields: ["module", "main"],
+  plugins: [{
+    name: "lit-html for browsers", // not its build for servers, which node's conditions would choose
+    setup: (build) => build.onResolve({ filter: /^lit-html(\/|$)/ }, ({ path: name }) => ({
+      path: path.join(root, "node_modules", name === "lit-html" ? "lit-html/lit-html.js" : name),
+    })),
+  }],
   sourcemap: "inline",
   logLevel: "warning",
 });

@@ -62,12 +62,8 @@ const BITS: Readonly<Record<string, number>> = { i1: 8, f8E4M3FN: 8, f8E5M2: 8, 
 
 /** Bytes of the first `tensor<768x3072xf32>` in a row; undefined when its size is not fixed. */
 export function tensorBytes(text: string): number | undefined {
-  const inside = /tensor<([^<>]*(?:<[^<>]*>)?[^<>]*)>/.exec(text)?.[1];
-  if (inside === undefined) return undefined;
-  const parts = inside.split("x");
-  const element = parts.pop() ?? "";
-  const sizes = parts.map(Number);
+  const [, sizes = "", element = ""] = /tensor<((?:(?:\d+|\?)x)*)([\w]+(?:<\w+>)?)/.exec(text) ?? [];
   const bits = BITS[element] ?? (element.startsWith("complex") ? 2 : 1) * Number(/\d+/.exec(element)?.[0]);
-  if (sizes.some((size) => Number.isNaN(size)) || Number.isNaN(bits)) return undefined;
-  return Math.ceil((sizes.reduce((product, size) => product * size, 1) * bits) / 8);
+  const count = sizes.split("x").slice(0, -1).map(Number).reduce((product, size) => product * size, 1);
+  return Number.isNaN(count * bits) ? undefined : Math.ceil((count * bits) / 8);
 }

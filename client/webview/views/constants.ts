@@ -1,7 +1,7 @@
 // The Constants tab: which arrays the program holds, where they come from, and what became of them.
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { ConstantRow, PanelModel, ProgramText } from "../../src/protocol.generated.ts";
-import { css, percent } from "../dom/css.ts";
+import { css } from "../dom/css.ts";
 import { bytes, counted, listed } from "../numbers.ts";
 import type { SortColumn, State } from "../state.ts";
 import type { Context } from "./context.ts";
@@ -80,7 +80,7 @@ function row(context: Context, model: PanelModel, constant: ConstantRow, largest
     <td class="name"><code>${constant.name}</code></td>
     <td>${constant.bound ? link(context, constant.bound) : nothing}</td>
     <td><code>${constant.type}</code></td>
-    <td class="n bar"><i class=${constant.bytes >= model.threshold ? "hotfill" : "s4"} ${css({ width: percent(constant.bytes / largest) })}></i
+    <td class="n bar"><i class=${constant.bytes >= model.threshold ? "hotfill" : "s4"} ${css({ "--share": String(constant.bytes / largest) })}></i
       ><span>${bytes(constant.bytes, 2)}</span></td>
     <td class="w"><code>${constant.variable}</code> ${constant.representation}</td>
     <td class="w">${loweredTo(context, constant)}</td>

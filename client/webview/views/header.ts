@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import type { PanelModel, Signature } from "../../src/protocol.generated.ts";
 import { TABS, type Tab } from "../messages.ts";
 import { counted, fullPlace } from "../numbers.ts";
-import { activeStage, type StageName } from "../stages.ts";
+import { activeStage, STAGES, type StageName } from "../stages.ts";
 import type { Context } from "./context.ts";
 import { icon } from "./icons.ts";
 import { doing, link } from "./parts.ts";
@@ -50,8 +50,6 @@ function signatureRow(context: Context, model: PanelModel, shown: Signature): Te
     </div>`;
 }
 
-const STAGES: readonly StageName[] = ["trace", "lower", "compile", "run"];
-
 function statusRow({ state }: Context, model: PanelModel): TemplateResult {
   const program = state.programs.captured ?? state.programs.hoisted;
   const done: Readonly<Record<StageName, boolean>> = {
@@ -61,9 +59,12 @@ function statusRow({ state }: Context, model: PanelModel): TemplateResult {
     run: state.timings !== null,
   };
   const active = activeStage(state);
+  const reached = active ? STAGES.indexOf(active) : 0;
   const device = state.timings?.device ?? program?.platform;
   return html`<div class="head-row status">
-    <ol class="stages" role="status" aria-label="Stages">${STAGES.map((stage) => stageMark(stage, done[stage], stage === active))}</ol>
+    <ol class="stages" role="status" aria-label="Stages">${STAGES.map((stage, index) =>
+      stageMark(stage, done[stage] || index < reached, stage === active),
+    )}</ol>
     <span class="grow"></span>
     ${device ? html`<span class="chip still" title="Device that compiles and times"><span class="k">${device.split(" ")[0]}</span>
       <span class="x">${device.split(" ").slice(1).join(" ")}</span></span>` : nothing}

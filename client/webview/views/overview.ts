@@ -109,7 +109,7 @@ function findingRow(context: Context, finding: FindingRow): TemplateResult {
   };
   return html`<li title=${finding.message.replaceAll("`", "")} @keydown=${actions}>
     ${severityIcon(finding.severity)}<code>${finding.name}</code><span>${finding.type}</span>
-    <span class="n">${finding.bytes === null ? "" : bytes(finding.bytes, 2)}</span>${link(context, finding)}
+    <span class="n">${finding.bytes === null ? "" : bytes(finding.bytes, 2)}</span><div class="at">${link(context, finding)}</div>
   </li>`;
 }
 

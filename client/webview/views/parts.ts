@@ -11,7 +11,7 @@ export function link({ state, post }: Context, place: SourceLine, text?: string)
   const changed = place.path === here && (state.model?.staleLines ?? []).includes(place.line);
   const go = (event: Event) => {
     event.preventDefault();
-    post({ type: "goto", place });
+    post({ type: "goto", place: { path: place.path, line: place.line } });
   };
   return html`<a href="#" class="loc" aria-label=${`Go to ${spokenPlace(place, here)}`} @click=${go}
     >${text ?? shortPlace(place, here)}</a>${changed ? html`<span class="note"> (changed)</span>` : nothing}`;
@@ -32,7 +32,7 @@ export function prose(text: string): unknown {
 
 /** The first sentence and the rest. A dot inside a file's name or a figure ends no sentence. */
 export function firstSentence(text: string): readonly [string, string] {
-  const end = /[.?!](?=\s+[A-Z`])/.exec(text);
+  const end = /[.?!](?=\s)/.exec(text);
   if (!end) return [text.replace(/\.$/, ""), ""];
   const mark = end[0] === "." ? "" : end[0];
   return [text.slice(0, end.index) + mark, text.slice(end.index + 1).trim()];

@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { Work } from "../messages.ts";
 import { seconds } from "../numbers.ts";
-import { activeStage, participle, workSince, type StageName } from "../stages.ts";
+import { activeStage, participle, STAGES, workSince, type StageName } from "../stages.ts";
 import type { Ended, State } from "../state.ts";
 import type { Context } from "./context.ts";
 import { icon } from "./icons.ts";
@@ -13,12 +13,12 @@ export function running(context: Context): TemplateResult | typeof nothing {
   const { state, post } = context;
   const since = workSince(state);
   const active = activeStage(state);
-  if (since === undefined || active === undefined) return nothing;
+  if (since === undefined) return nothing;
   const name = state.model?.function ?? "";
   return html`<section class="work" aria-label="Work under way">
     <h2>${participle(active)} <code>${name}</code> <span class="aside">${seconds((state.now - since) / 1000)}</span></h2>
     ${progressBar(state, participle(active))}
-    <table class="kv prog"><tbody>${stageRows(state, active, since)}</tbody></table>
+    ${active ? html`<table class="kv prog"><tbody>${stageRows(state, active, since)}</tbody></table>` : nothing}
     ${state.progress?.detail ? html`<p class="note">${prose(state.progress.detail)}</p>` : nothing}
     <p class="acts">${button(html`Cancel <kbd>Esc</kbd>`, () => post({ type: "cancel" }))}</p>
   </section>`;
@@ -31,7 +31,7 @@ export function progressBar(state: State, label: string): TemplateResult {
 }
 
 function stageRows(state: State, active: StageName, since: number): TemplateResult[] {
-  const stages: readonly StageName[] = state.work.time === undefined ? ["trace", "lower"] : ["trace", "lower", "compile", "run"];
+  const stages = state.work.time === undefined ? STAGES.slice(0, 2) : STAGES;
   const known: Readonly<Partial<Record<StageName, number | null | undefined>>> = {
     trace: state.model?.jaxpr?.seconds,
     lower: state.programs[state.form]?.seconds,

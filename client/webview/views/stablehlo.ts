@@ -57,8 +57,8 @@ function toolbar(context: Context, model: PanelModel, program: ProgramText, show
     <button class="btn toggle" aria-pressed=${state.code.lineOnly ? "true" : "false"} title="Only the rows of the lit line (L)"
       @click=${() => send({ type: "code", code: { lineOnly: !state.code.lineOnly } })}>This line only</button>
     <span class="grow"></span>
-    <span class="dim" title="Operations that carry a source line">${program.located} of ${program.operations} ops have a line (${share} %)</span>
-    <span class="dim">lowered for ${program.platform}</span>
+    <span class="dim" title=${`Lowered for ${program.platform}. Operations that carry a source line are counted.`}>${program.located} of
+      ${program.operations} ops have a line (${share} %) · ${program.platform}</span>
     <button class="icon" title="Open as a document (O)" aria-label="Open as a document" @click=${open}>${icon("document")}</button>
   </div>`;
 }

@@ -112,17 +112,20 @@ function figures(runs: readonly Run[]): TemplateResult {
 function perCall(forms: readonly FormTimings[], comparison: readonly Comparison[]): TemplateResult {
   const row = comparison.find(({ label }) => label === "run");
   const notes = forms.map(rate).filter(Boolean);
-  return html`${forms.length > 1 && row?.verdict ? html`<div class="verdict"><p>${verdict(row.verdict)}${reason(row)}</p></div>` : nothing}
+  return html`${forms.length > 1 && row?.verdict ? html`<div class="verdict"><p>${judged(row)}</p></div>` : nothing}
     ${notes.map((note) => html`<p class="note">${note}</p>`)}`;
 }
 
-/** Why the comparison says what it says, in figures. */
-function reason({ verdict: words, captured, hoisted }: Comparison): string {
-  if (captured === null || hoisted === null) return "";
-  const apart = seconds(Math.abs(captured - hoisted));
-  if (words.startsWith("≈")) return `. The medians are ${apart} apart and the middle halves overlap.`;
-  if (/^[\d.,]+ ×/.test(words)) return `: ${seconds(captured)} captured, ${seconds(hoisted)} hoisted.`;
-  return ".";
+/** What the comparison says, and why, in figures. */
+function judged({ verdict: words, captured, hoisted }: Comparison): unknown {
+  const sign = /^([≈?]) (.)(.*)$/.exec(words);
+  if (!sign) {
+    const figures = captured === null || hoisted === null ? "" : `: ${seconds(captured)} captured, ${seconds(hoisted)} hoisted`;
+    return html`${verdict(words)}${figures}.`;
+  }
+  const apart = captured === null || hoisted === null ? "" : ` The medians are ${seconds(Math.abs(captured - hoisted))} apart`;
+  const why = sign[1] === "≈" && apart ? `${apart} and the middle halves overlap.` : "";
+  return html`<span class="same">${sign[1]}</span> <b>${sign[2]?.toUpperCase()}${sign[3]}.</b>${why}`;
 }
 
 function rate(form: FormTimings): string {

@@ -15,6 +15,8 @@ const NONCE = "bm9uY2Utb2YtdGhlLXRlc3Rz";
 
 /** What VS Code gives a webview, as far as the page uses it. Its state outlives a reload, as in the editor. */
 const EDITOR = `
+  if (sessionStorage.start !== location.search) sessionStorage.clear();
+  sessionStorage.start = location.search;
   window.sent = JSON.parse(sessionStorage.sent ?? "[]");
   window.acquireVsCodeApi = () => ({
     postMessage: (message) => window.sent.push(structuredClone(message)),
@@ -25,6 +27,7 @@ const EDITOR = `
 
 export class Editor {
   readonly problems: string[] = [];
+  private starts = 0;
   private constructor(
     readonly page: Page,
     private readonly browser: Browser,
@@ -41,9 +44,11 @@ export class Editor {
     const page = await browser.newPage({ viewport: { width: 900, height: 900 } });
     page.setDefaultTimeout(5000);
     await page.addInitScript(EDITOR);
-    const editor = new Editor(page, browser, server);
-    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    return editor;
+    return new Editor(page, browser, server);
+  }
+
+  private get address(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
   }
 
   async close(): Promise<void> {
@@ -53,8 +58,8 @@ export class Editor {
 
   /** Begins anew, with nothing saved. */
   async fresh(...messages: ToPanel[]): Promise<void> {
-    await this.page.evaluate(() => sessionStorage.clear());
-    await this.page.reload();
+    this.starts += 1;
+    await this.page.goto(`${this.address}?${this.starts}`);
     await this.tell(...messages);
   }
 
@@ -96,7 +101,7 @@ function serve(request: http.IncomingMessage, response: http.ServerResponse): vo
   if (file) {
     response.setHeader("Content-Type", file[0]);
     response.end(fs.readFileSync(path.resolve(file[1])));
-  } else if (request.url === "/") {
+  } else if (request.url?.startsWith("/?")) {
     response.setHeader("Content-Type", "text/html");
     const origin = `http://${request.headers.host ?? ""}`;
     const page = html(`${origin}/webview.js`, `${origin}/webview.css`, origin, NONCE);
