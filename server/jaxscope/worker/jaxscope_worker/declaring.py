@@ -93,6 +93,8 @@ class _Reader:
             if self.token is None:
                 raise BadSignature(f"{text}: an aval is wanted")
             return self.value()
+        if self.token is not None and self.token[1] == "[":
+            raise BadSignature(f"{self.text!r} is not an aval; write f32[3,700]")
         return struct(text, ())
 
     def tree(self, opening: str) -> Any:

@@ -7,6 +7,8 @@ to get round it can. Files below the temp and cache folders may be written; what
 from __future__ import annotations
 
 import contextlib
+import errno
+import itertools
 import os
 import sys
 import tempfile
@@ -43,11 +45,9 @@ _OPERATIONS = {
     "socket.connect": "connect",
     "socket.sendto": "connect",
 }
+_FOLDER_ARGUMENT = {"os.remove": 1, "os.rmdir": 1, "shutil.rmtree": 1, "os.mkdir": 2, "os.rename": 2, "os.link": 2}
+"""Which argument is the descriptor of the folder that a relative path starts from."""
 _TRUSTED = ("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "jax_plugins", "opt_einsum")
-
-
-class DeniedOperation(PermissionError):
-    """Raised in the user's code in place of the operation."""
 
 
 class _Guard:
@@ -68,9 +68,7 @@ class _Guard:
             self.busy.now = False
         if denied is not None:
             self.denied.append(denied)
-            raise DeniedOperation(
-                1, f"jaxscope does not let code do this while it traces ({operation})", denied.target
-            )
+            raise PermissionError(errno.EPERM, f"jaxscope does not let traced code {operation}", denied.target)
 
     def _judged(self, event: str, operation: str, args: tuple[Any, ...]) -> Denied | None:
         if event == "open" and not _writes(args):
@@ -86,13 +84,22 @@ class _Guard:
 
     def _may_change(self, event: str, args: tuple[Any, ...]) -> bool:
         names = args[:2] if event in ("os.rename", "os.link", "shutil.move") else args[:1]
-        return all(self._is_free(name) for name in names)
+        if event == "os.symlink":
+            names = args[1:2]
+        folders = args[_FOLDER_ARGUMENT.get(event, len(args)) :]
+        return all(self._is_free(name, folder) for name, folder in itertools.zip_longest(names, folders[: len(names)]))
 
-    def _is_free(self, name: Any) -> bool:
+    def _is_free(self, name: Any, folder: Any) -> bool:
         if isinstance(name, int):
             return True
         try:
-            path = os.path.realpath(os.fsdecode(name))
+            path = os.fsdecode(name)
+            if isinstance(folder, int) and folder >= 0 and not os.path.isabs(path):
+                path = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), path)
+            path = os.path.realpath(path)
+        except OSError:
+            # Where a descriptor does not tell its folder: what opened it for deleting was judged by its path.
+            return True
         except (TypeError, ValueError):
             return False
         if path.startswith(self.folders) or "__pycache__" in path.split(os.sep):

@@ -69,11 +69,17 @@ def import_file(request: TraceRequest) -> ModuleType:
         if folder not in sys.path:
             sys.path.insert(0, folder)
     sys.argv = [request.path]
-    finder = _Finder(request.module, request.path, texts)
+    name = _free_name(request.module)
+    finder = _Finder(name, request.path, texts)
     sys.meta_path.insert(0, finder)
     importlib.invalidate_caches()
     # Modules may be imported later, while an entry runs: the finder stays.
-    return importlib.import_module(request.module)
+    return importlib.import_module(name)
+
+
+def _free_name(module: str) -> str:
+    """`module`, or another name when the interpreter has one of that name already, `json` say, and needs it."""
+    return f"{module} of the project" if module in sys.modules else module
 
 
 def _show_in_tracebacks(path: str, text: str) -> None:

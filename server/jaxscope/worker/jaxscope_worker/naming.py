@@ -8,6 +8,7 @@ frames are known, the functions that the traced one can call are asked instead.
 from __future__ import annotations
 
 import dis
+import functools
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Callable, Iterator
@@ -62,6 +63,26 @@ class _Candidate:
 Accepts = Callable[[Any], bool]
 
 
+@dataclass(frozen=True)
+class _Uses:
+    """The names that a code object itself uses, not the functions inside it."""
+
+    globals: tuple[str, ...]
+    closure: frozenset[str]
+
+
+@functools.lru_cache(maxsize=4096)
+def _uses(code: CodeType) -> _Uses:
+    names: dict[str, None] = {}
+    closure = set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            names[instruction.argval] = None
+        elif instruction.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
+            closure.add(instruction.argval)
+    return _Uses(tuple(names), frozenset(closure))
+
+
 def scopes_of_frames(frames: list[FrameType], target: Target | None, files: UserFiles) -> list[Scope]:
     """Scopes of running frames, given outermost first; the first is the traced function's."""
     scopes: list[Scope] = []
@@ -97,7 +118,7 @@ def scopes_of_functions(target: Target, files: UserFiles, limit: int = 200) -> l
         for code in _codes(function.__code__):
             scope = _scope_of_function(function, code, files)
             scopes.append(scope)
-            for name in code.co_names:
+            for name in _uses(code).globals:
                 _follow(scope.globals.get(name), files, queue, seen)
             for value in scope.closure.values():
                 _follow(value, files, queue, seen)
@@ -198,7 +219,7 @@ def _captured(scope: Scope, index: Index) -> Iterator[_Candidate]:
     for name, value in scope.closure.items():
         for reached in index.arrays(value):
             yield _Candidate(scope, "closure", name, reached)
-    for name in scope.code.co_names:
+    for name in _uses(scope.code).globals:
         value = scope.globals.get(name, _MISSING)
         if isinstance(value, ModuleType):
             yield from _of_module(scope, name, value, index)
@@ -221,9 +242,12 @@ def _of_module(scope: Scope, path: str, module: ModuleType, index: Index, depth:
 
 
 def _is_written(candidate: _Candidate) -> bool:
-    """Does the code spell out every attribute of the path? Items need not be: a whole container is handed on."""
-    names = candidate.scope.code.co_names
-    return all(attribute in names for attribute in candidate.reached.attributes)
+    """Does the code itself use the name, and spell out every attribute of the path? Items need not be spelled out:
+    a whole container is handed on."""
+    code = candidate.scope.code
+    if candidate.holder == "closure" and candidate.name not in _uses(code).closure:
+        return False
+    return all(attribute in code.co_names for attribute in candidate.reached.attributes)
 
 
 def _named(candidate: _Candidate, constant: Any, is_view: bool) -> Name:
