@@ -419,8 +419,9 @@ class _Walk:
         place = model.module.range(scope.chunk, node)
         name = _written(model, place)
         owner = self.ev.owner(read.name, scope)
-        home = frame if owner is None or owner.kind == "module" else self.ev.frame_of(owner, frame)
-        key: tuple[object, ...] = ((owner.kind == "module" and model.path) or id(owner), name)
+        in_module = owner is None or owner.kind == "module"
+        home = frame if owner is None or in_module else self.ev.frame_of(owner, frame)
+        key: tuple[object, ...] = (model.path if in_module else id(owner), name)
         bound = self._bound(read, node, scope, frame)
         inner = self._inner(scope)
         _, written, site_place = self.outer_parameters.get((id(home), read.name), ("", "", None))
@@ -478,17 +479,19 @@ class _Walk:
         model = frame.model
         found = model.module_bindings.get(name, []) if owner.kind == "module" else owner.bindings.get(name, [])
         last: Binding | None = next(iter(reversed(model.reaching(found, owner, None))), None)
-        if last is None or last.kind == "import":
+        if last is None:
+            return None
+        if last.kind == "import":
             return self._imported_place(last, frame)
         if last.kind == "parameter":
             return self._argument_place(owner, name, frame) or model.place(last.scope, last.node)
         return model.place(last.scope, last.node)
 
-    def _imported_place(self, binding: Binding | None, frame: Frame) -> Place | None:
+    def _imported_place(self, binding: Binding, frame: Frame) -> Place | None:
         project = self.survey.model.project
-        path = project.resolve(frame.model.path, binding.module, binding.level) if binding is not None else None
+        path = project.resolve(frame.model.path, binding.module, binding.level)
         other = project.model(path) if path is not None else None
-        if other is None or binding is None:
+        if other is None:
             return None
         found = other.module_bindings.get(binding.attribute, [])
         return other.place(found[-1].scope, found[-1].node) if found else None

@@ -233,7 +233,7 @@ class FileModel:
 
         `name` is as written, dotted or subscripted. A nested scope that binds the root of `name` itself is left out.
         """
-        wanted = name.replace(" ", "").replace("'", '"')
+        wanted = squeezed(name)
         root = wanted.replace("[", ".").partition(".")[0]
         found = []
         for read in self._outer_reads(function.scope, root):
@@ -241,6 +241,13 @@ class FileModel:
             if place is not None:
                 found.append(place)
         return tuple(sorted(found))
+
+    def written(self, function: Function, name: str) -> tuple[Range, ...]:
+        """Where `name` is read in the function or one nested in it, whoever binds it; in source order."""
+        wanted = squeezed(name)
+        root = wanted.replace("[", ".").partition(".")[0]
+        reads = [read for inner in function.scope.walk() for read in inner.reads if read.name == root]
+        return tuple(sorted(place for read in reads if (place := self._written_as(read, wanted)) is not None))
 
     def _outer_reads(self, scope: Scope, root: str) -> Iterator[Read]:
         for inner in scope.walk():
@@ -269,7 +276,19 @@ class FileModel:
             return None
         bindings = self.module_bindings.get(root, []) if owner.kind == "module" else owner.bindings.get(root, [])
         reaching = self.reaching(bindings, owner, None)
-        return self.place(reaching[-1].scope, reaching[-1].node) if reaching else None
+        if not reaching:
+            return None
+        if reaching[-1].kind == "import":
+            return self._imported_binding(reaching[-1], name) or self.place(reaching[-1].scope, reaching[-1].node)
+        return self.place(reaching[-1].scope, reaching[-1].node)
+
+    def _imported_binding(self, binding: Binding, name: str) -> Place | None:
+        """Where the project's other file binds what is imported from it."""
+        path = self.project.resolve(self.path, binding.module, binding.level)
+        other = self.project.model(path) if path is not None else None
+        attribute = binding.attribute or name.partition(".")[2].partition(".")[0].partition("[")[0]
+        found = other.module_bindings.get(attribute, []) if other is not None else []
+        return other.place(found[-1].scope, found[-1].node) if other is not None and found else None
 
     def place(self, scope: Scope, node: ast.AST) -> Place:
         """Place of a tree that stands in `scope`, possibly of another file."""

@@ -1,0 +1,115 @@
+"""Where in the source to show an array that a trace found: at the first read of its name in traced code."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from jaxscope.semantics import model as semantics
+from jaxscope.semantics.model import FileModel, Function
+from jaxscope.text.span import Position, Range
+from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Place, TracedFunction
+
+_LAST_STEP = re.compile(r"(\[[^\[\]]*\]|\.\w+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in the source and what stands there."""
+
+    path: str
+    range: Range
+    name: str
+    """The expression as written there."""
+    function: str
+    """Qualified name of the function that it stands in."""
+    bound: semantics.Place | None = None
+
+
+def spot_of(model: FileModel, traced: TracedFunction, constant: Constant, name: str) -> Spot:
+    """Where to show `constant` of a traced function; `name` is what it, or the container it is in, is called."""
+    if constant.holder == "made" and constant.bound is not None:
+        return _at_binding(model, constant, constant.bound)
+    if constant.name is not None:
+        for function in _functions(model, traced, constant):
+            spot = _first_read(model, function, name)
+            if spot is not None:
+                return spot
+    return _at_frame(model, traced, constant, name if constant.name is not None else "")
+
+
+def _functions(model: FileModel, traced: TracedFunction, constant: Constant) -> list[Function]:
+    """Functions whose code may read it: the compiled one, the one that owns the name, those on the way to the use."""
+    found: list[Function] = []
+    places = [Place(traced.path, traced.line, function=traced.function)]
+    for read in constant.reads[:4]:
+        places += reversed(read.frames)
+    for place in places:
+        for name in (place.function, constant.owner if place.path == traced.path else ""):
+            other = _model(model, place.path)
+            function = other.function(name, place.line) if other is not None and name else None
+            if function is not None and function not in found:
+                found.append(function)
+    return found
+
+
+def _model(model: FileModel, path: str) -> FileModel | None:
+    return model if path == model.path else model.project.model(path)
+
+
+def _first_read(model: FileModel, function: Function, name: str) -> Spot | None:
+    """The first read of `name`, or of the longest part of it that is written anywhere."""
+    home = _model(model, function.path)
+    while name and home is not None:
+        places = home.reads(function, name) or home.written(function, name)
+        if places:
+            inner = home.function_at(places[0].start)
+            root = name.replace("[", ".").partition(".")[0]
+            own = any(parameter.name == root for parameter in function.parameters)
+            bound = None if own else home.binding(function, name)
+            written = " ".join(home.module.source(places[0]).split())
+            return Spot(home.path, places[0], written, inner.qualname if inner else function.qualname, bound)
+        shorter = _LAST_STEP.sub("", name)
+        if shorter == name:
+            return None
+        name = shorter
+    return None
+
+
+def _at_binding(model: FileModel, constant: Constant, bound: Place) -> Spot:
+    """The line that bound a NumPy result: at its name, or at the expression where it was not given one."""
+    home = _model(model, bound.path)
+    if home is None:
+        return Spot(bound.path, _line_range("", bound), constant.name or "constant", bound.function)
+    text = home.module.lines.line(bound.line)
+    at = re.search(rf"(?<![\w.]){re.escape(constant.name)}(?!\w)", text) if constant.name else None
+    if at is not None and constant.name is not None:
+        place = Range(Position(bound.line, at.start() + 1), Position(bound.line, at.end() + 1))
+        return Spot(bound.path, place, constant.name, bound.function)
+    place = _line_range(text, bound)
+    return Spot(bound.path, place, constant.name or _shown(home, place), bound.function)
+
+
+def _at_frame(model: FileModel, traced: TracedFunction, constant: Constant, name: str) -> Spot:
+    """The use itself, in the user's innermost function, when the name stands nowhere."""
+    frames = [frame for read in constant.reads for frame in read.frames[:1]]
+    place = frames[0] if frames else Place(traced.path, traced.line, function=traced.function)
+    home = _model(model, place.path)
+    if home is None:
+        return Spot(place.path, _line_range("", place), name or "constant", place.function)
+    where = _line_range(home.module.lines.line(place.line), place)
+    return Spot(place.path, where, name or _shown(home, where), place.function)
+
+
+def _line_range(text: str, place: Place) -> Range:
+    if place.column is not None and place.end_column is not None:
+        end = Position(place.end_line or place.line, place.end_column)
+        return Range(Position(place.line, place.column), end)
+    bare = text.strip()
+    first = len(text) - len(text.lstrip()) + 1
+    return Range(Position(place.line, first), Position(place.line, first + len(bare)))
+
+
+def _shown(home: FileModel, place: Range) -> str:
+    text = " ".join(home.module.source(place).split())
+    return text if len(text) <= 60 else text[:57] + "..."
