@@ -36,8 +36,9 @@ def test_a_call_below_ten_microseconds_is_dispatch_bound() -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "shape", "text"),
-    [("float32", (3, 700), "f32[3,700]"), ("bfloat16", (8,), "bf16[8]"), ("uint8", (), "u8[]"), 
-     ("bool", (2,), "bool[2]"),     ("complex64", (1,), "c64[1]"), ("int32", (), "i32[]"), ("float8_e4m3fn", (4,), "f8_e4m3fn[4]"),
+    [("float32", (3, 700), "f32[3,700]"), ("bfloat16", (8,), "bf16[8]"), ("uint8", (), "u8[]"),
+     ("bool", (2,), "bool[2]"), ("complex64", (1,), "c64[1]"), ("int32", (), "i32[]"),
+     ("float8_e4m3fn", (4,), "f8_e4m3fn[4]"),
      ("key<fry>", (), "key<fry>[]")],
 )  # fmt: skip
 def test_short_type(dtype: str, shape: tuple[int, ...], text: str) -> None:

@@ -84,7 +84,9 @@ def pages() -> dict[str, str]:
         "whitener-running": page("running", untraced("whitener"), whitener.situation(activity=running)),
         "whitener-stopped": page("stopped", untraced("whitener"), whitener.situation(stopped=STOPPED)),
         "whitener-no-jax": page(
-            "no JAX", untraced("whitener"), whitener.situation(no_jax=Failure("no-jax", "No JAX in .venv/bin/python (3.11)."))
+            "no JAX",
+            untraced("whitener"),
+            whitener.situation(no_jax=Failure("no-jax", "No JAX in .venv/bin/python (3.11).")),
         ),
         "mixture": page("many constants", mixture, mixture.situation()),
         "broken": page("an import that fails", broken, broken.situation()),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
+
 from editor import Editor
 
 Start = Callable[..., Awaitable[Editor]]

@@ -1,4 +1,4 @@
-"""A small editor for tests: it keeps texts, applies the server's edits as real editors do, and answers its questions."""
+"""A small editor for tests: it keeps texts, applies the server's edits as real editors do, answers its questions."""
 
 from __future__ import annotations
 
@@ -242,9 +242,7 @@ class Editor:
 
     async def lenses(self, uri: str) -> list[types.CodeLens]:
         """The lenses of a document."""
-        found = await self.client.text_document_code_lens_async(
-            types.CodeLensParams(types.TextDocumentIdentifier(uri))
-        )
+        found = await self.client.text_document_code_lens_async(types.CodeLensParams(types.TextDocumentIdentifier(uri)))
         return list(found or [])
 
     async def actions(self, uri: str, place: types.Range) -> list[types.CodeAction]:
@@ -268,7 +266,8 @@ class Editor:
 def make_client() -> LanguageClient:
     """A client without the handlers that `Editor` brings."""
     client = LanguageClient(converter_factory=default_converter)
-    kept = {key: value for key, value in DEFAULT_CLIENT_FEATURES.items() if "publishDiagnostics" not in key}
+    ours = (types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, types.WINDOW_SHOW_MESSAGE)
+    kept = {key: value for key, value in DEFAULT_CLIENT_FEATURES.items() if key not in ours}
     register_lsp_features(client, kept)
     return client
 

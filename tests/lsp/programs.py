@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-W = jnp.asarray(np.ones((700, 700), np.float32))
+W = jnp.asarray(np.random.default_rng(0).standard_normal((700, 700), np.float32))
 
 
 # jaxscope: f32[3,700]

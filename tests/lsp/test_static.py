@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from conftest import Start
-from editor import capabilities
 from lsprotocol import types
 from programs import UNSIZED, WHITENER
+
+from conftest import Start
+from editor import capabilities
 
 pytestmark = pytest.mark.asyncio
 
@@ -28,7 +29,10 @@ async def test_a_captured_array_is_found_on_opening(start: Start) -> None:
     assert item.data["name"] == "W" and item.data["function"] == "project"
     assert item.code_description is not None
     assert item.code_description.href.endswith("captured-array.md")
-    assert [(one.location.range.start.line, one.message) for one in item.related_information or []][0] == (4, "bound here")
+    assert next((one.location.range.start.line, one.message) for one in item.related_information or []) == (
+        4,
+        "bound here",
+    )
     assert editor.texts[uri].published[-1].version == 1
 
 
@@ -75,9 +79,11 @@ async def test_other_encodings_are_spoken_when_offered(start: Start, encoding: s
     editor = await start(capabilities=capabilities(utf=[encoding]))
     uri = editor.open("model.py", text)
     (item,) = await editor.diagnostics(uri, captured)
-    assert len("    return ('𝔘𝔫𝔦é', x @ ".encode("utf-8" if encoding == "utf-8" else "utf-32-le")) // (
-        1 if encoding == "utf-8" else 4
-    ) == item.range.start.character
+    assert (
+        len("    return ('𝔘𝔫𝔦é', x @ ".encode("utf-8" if encoding == "utf-8" else "utf-32-le"))
+        // (1 if encoding == "utf-8" else 4)
+        == item.range.start.character
+    )
 
 
 async def test_form_feeds_and_unicode_line_separators_end_no_line(start: Start) -> None:
@@ -91,7 +97,9 @@ async def test_form_feeds_and_unicode_line_separators_end_no_line(start: Start) 
 async def test_another_file_changes_what_is_found_here(start: Start) -> None:
     editor = await start()
     editor.open("weights.py", "import jax.numpy as jnp\n\nW = jnp.asarray(__import__('numpy').ones((2, 2)))\n")
-    weights = editor.open("weights.py", "import jax.numpy as jnp\nimport numpy as np\n\nW = np.ones((2, 2), np.float32)\n")
+    weights = editor.open(
+        "weights.py", "import jax.numpy as jnp\nimport numpy as np\n\nW = np.ones((2, 2), np.float32)\n"
+    )
     uri = editor.open("model.py", "import jax\nfrom weights import W\n\n\n@jax.jit\ndef f(x):\n    return x @ W\n")
     await editor.diagnostics(uri, lambda found: not captured(found))
     editor.change(weights, "import jax.numpy as jnp\nimport numpy as np\n\nW = np.ones((999, 999), np.float32)\n")
@@ -110,7 +118,7 @@ async def test_restricted_runs_nothing(start: Start) -> None:
     model = await editor.ask("jaxscope/panel", uri=uri, position={"line": 10, "character": 0})
     assert model.state == "restricted" and model.function == "project"
     assert [row.name for row in model.findings] == ["W"]
-    assert [lens.command.title for lens in await editor.lenses(uri) if lens.command][0].startswith("not traced")
+    assert next(lens.command.title for lens in await editor.lenses(uri) if lens.command).startswith("not traced")
     assert editor.notified["jaxscope/status"][-1].state == "restricted"
     assert not marker.exists() and not editor.questions
 
@@ -132,7 +140,7 @@ async def test_closing_takes_the_diagnostics_away(start: Start) -> None:
     await editor.diagnostics(uri, captured)
     editor.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
     await editor.until(
-        lambda: True if editor.texts[uri].published[-1].diagnostics == [] else None, lambda: "still there"
+        lambda: True if not editor.texts[uri].published[-1].diagnostics else None, lambda: "still there"
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import venv
+from pathlib import Path
 
 import pytest
-from conftest import Start
-from editor import capabilities
 from lsprotocol import types
 from programs import UNSIZED, WHITENER
 from pygls.exceptions import JsonRpcException
+
+from conftest import Start
+from editor import capabilities
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.jax]
 
@@ -67,9 +70,9 @@ async def test_the_fix_is_proved_and_applied_with_a_version(start: Start) -> Non
     assert action.command and action.command.command == "jaxscope.applyFix"
     await editor.execute(action.command)
     await editor.until(lambda: editor.messages or None, lambda: "nothing was said")
-    assert editor.messages[-1] == (
-        "W is now an argument of project. Traced again: constant gone, output unchanged."
-    ), editor.texts[uri].text
+    assert editor.messages[-1] == ("W is now an argument of project. Traced again: constant gone, output unchanged."), (
+        editor.texts[uri].text
+    )
     assert "project(jnp.ones((3, 700)), W)" in editor.texts[uri].text
     assert await editor.diagnostics(uri, lambda found: not found) == []
 
@@ -129,7 +132,7 @@ async def test_edited_functions_lose_their_facts_and_others_keep_them(start: Sta
     titles = [lens.command.title for lens in await editor.lenses(uri) if lens.command]
     assert titles == ["changed since the last trace", "Trace now", "f32[2] → f32[2]"]
     model = await editor.ask("jaxscope/panel", uri=uri, function="double")
-    assert model.state == "ready" and model.stale_lines_ if hasattr(model, "stale_lines_") else model.staleLines == [1, 12]
+    assert model.state == "ready" and model.staleLines == [1, 12]
 
 
 async def test_the_program_is_shown_in_both_forms(start: Start) -> None:
@@ -270,7 +273,7 @@ async def test_a_newly_trusted_workspace_is_asked_about(start: Start) -> None:
 
 async def test_a_blocked_write_is_told(start: Start) -> None:
     editor = await start(ALLOWED)
-    target = editor.folder.parent / "elsewhere.txt"
+    target = Path(__file__).parent / "never-written.txt"
     text = f"{WHITENER}\ntry:\n    open({str(target)!r}, 'w').close()\nexcept OSError:\n    pass\n"
     uri = editor.open("model.py", text)
     await editor.traced(uri)
@@ -280,8 +283,6 @@ async def test_a_blocked_write_is_told(start: Start) -> None:
 
 
 async def test_an_interpreter_without_jax_is_said(start: Start) -> None:
-    import venv
-
     editor = await start({"trusted": False})
     venv.create(editor.folder / "bare", symlinks=True)
     python = str(editor.folder / "bare" / "bin" / "python")

@@ -14,10 +14,10 @@ from jaxscope.rules.finding import Finding
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
-from jaxscope.text.span import Span
+from jaxscope.text.span import Position, Span
 from jaxscope.tracing import planning
+from jaxscope.tracing.signatures import declared_signatures
 from jaxscope.worker.jaxscope_worker.wire.messages import (
-    DeclaredSignature,
     Failure,
     TraceRequest,
     VerifyReply,
@@ -28,7 +28,8 @@ Planner = Callable[[Project, Finding], SourceChange | Refusal]
 
 
 def _to_argument(project: Project, finding: Finding) -> SourceChange | Refusal:
-    return hoist_argument.plan(project, finding.path, finding.function, finding.name, finding.range.start.line)
+    change = hoist_argument.plan(project, finding.path, finding.function, finding.name, finding.range.start.line)
+    return change if isinstance(change, Refusal) else _with_declaration(project, finding, change)
 
 
 _PLANNERS: dict[str, Planner] = {"array-to-argument": _to_argument}
@@ -42,7 +43,10 @@ def fixable(finding: Finding) -> bool:
 
 def prepare(workspace: Workspace, finding: Finding) -> SourceChange | Refusal:
     """The change that fixes one finding."""
-    return _plan(workspace.project, finding)
+    plans = workspace.plans(finding.path)
+    if finding not in plans:
+        plans[finding] = _plan(workspace.project, finding)
+    return plans[finding]
 
 
 def prepare_all(workspace: Workspace, findings: Sequence[Finding]) -> SourceChange | Refusal:
@@ -110,7 +114,6 @@ def verification(
     after_texts = before_texts | {file.path: file.changed for file in change.files}
     before = _request(model, workspace.project, workspace, entries, before_texts)
     after = _request(changed, scratch, workspace, entries, after_texts)
-    after = dataclasses.replace(after, declared=_with_argument(after.declared, workspace, scratch, finding))
     return VerifyRequest(before, after, finding.function, finding.name)
 
 
@@ -124,27 +127,33 @@ def _request(
     )
 
 
-def _with_argument(
-    declared: tuple[DeclaredSignature, ...], workspace: Workspace, changed: Project, finding: Finding
-) -> tuple[DeclaredSignature, ...]:
-    """The declared signatures with the type of the argument that the change adds, where it adds it."""
-    old, new = workspace.model(finding.path), changed.model(finding.path)
-    before = old.function(finding.function) if old else None
-    after = new.function(finding.function) if new else None
-    array = finding.array
-    if before is None or after is None or array is None or array.shape is None or array.dtype is None:
-        return declared
-    known = [item.name for item in before.parameters]
-    added = [index for index, item in enumerate(after.parameters) if item.name not in known]
+def _with_declaration(project: Project, finding: Finding, change: SourceChange) -> SourceChange:
+    """`change`, with the type of the new argument put into the comments that declare the function's shapes."""
+    array, model = finding.array, project.model(finding.path)
+    function = model.function(finding.function) if model else None
+    if model is None or function is None or array is None or array.shape is None or array.dtype is None:
+        return change
+    declared = [item for item in declared_signatures(model) if item.function == finding.function]
+    file = next((item for item in change.files if item.path == finding.path), None)
+    if not declared or file is None:
+        return change
+    scratch = Project(project.root)
+    scratch.set_text(file.path, file.changed)
+    changed = scratch.model(file.path)
+    after = changed.function(finding.function) if changed else None
+    names = [item.name for item in function.parameters]
+    added = [index for index, item in enumerate(after.parameters if after else ()) if item.name not in names]
     if len(added) != 1:
-        return declared
+        return change
     kind = short_type(array.dtype, array.shape)
-    return tuple(
-        dataclasses.replace(item, signature=_insert(item.signature, added[0], kind))
-        if item.function == finding.function and len(split_avals(item.signature)) == len(known)
-        else item
-        for item in declared
-    )
+    edits = list(file.edit.edits)
+    for item in declared:
+        if len(split_avals(item.signature)) == len(names):
+            line = int(item.origin.rpartition(":")[2])
+            start = file.original.find(item.signature, model.module.lines.offset(Position(line, 1)))
+            edits.append(Edit(Span(start, start + len(item.signature)), _insert(item.signature, added[0], kind)))
+    other = dataclasses.replace(file, edit=TextEdit.of(edits))
+    return SourceChange(tuple(other if item is file else item for item in change.files))
 
 
 def _insert(signature: str, index: int, kind: str) -> str:

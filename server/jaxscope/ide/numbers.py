@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_BINARY = ("KiB", "MiB", "GiB", "TiB", "PiB")
+from jaxscope.text.figures import format_bytes as format_bytes
+from jaxscope.text.figures import long_type as long_type
+
 _DECIMAL = ("", "K", "M", "G", "T", "P", "E")
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 DISPATCH_BOUND = 10e-6
 """Seconds per call below which the time is that of the dispatch, not of the program."""
-
-
-def format_bytes(count: float, decimals: int = 1) -> str:
-    """`1.9 MiB`, binary units; whole bytes below 1 KiB. `decimals`: 1 in prose, 2 in a column."""
-    if abs(count) < 1024:
-        return f"{round(count)} B"
-    value, power = count / 1024, 0
-    while abs(value) >= 1024 - 0.5 * 10**-decimals and power < len(_BINARY) - 1:
-        value, power = value / 1024, power + 1
-    return f"{value:.{decimals}f} {_BINARY[power]}"
 
 
 def format_seconds(seconds: float) -> str:
@@ -73,8 +65,3 @@ def short_dtype(dtype: str) -> str:
 def short_type(dtype: str, shape: Sequence[int]) -> str:
     """`f32[3,700]`."""
     return f"{short_dtype(dtype)}[{','.join(map(str, shape))}]"
-
-
-def long_type(dtype: str, shape: Sequence[int]) -> str:
-    """`float32[3,700]`, as diagnostics and JSON write it."""
-    return f"{dtype}[{','.join(map(str, shape))}]"

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 
 from jaxscope.config import Config
 from jaxscope.ide.remap import LineMap, Remap
+from jaxscope.refactor.change import Refusal
 from jaxscope.rules.base import Context, Judgement, judge
 from jaxscope.rules.finding import Finding
 from jaxscope.semantics.model import FileModel, Function, TracedSite
 from jaxscope.semantics.project import Project
+from jaxscope.text.edit import SourceChange
 from jaxscope.tracing.evidence import Evidence
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, NotTraced, TracedFunction, TraceReply
 
@@ -60,6 +62,7 @@ class _Cache:
     generation: int = -1
     judgement: Judgement | None = None
     facts: tuple[FunctionFacts, ...] | None = None
+    plans: dict[Finding, SourceChange | Refusal] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -202,6 +205,10 @@ class Workspace:
             context = Context(self.config, self.project)
             cache.judgement = judge(model, context, self.reply(path)) if model else Judgement((), ())
         return cache.judgement
+
+    def plans(self, path: str) -> dict[Finding, SourceChange | Refusal]:
+        """Fixes of findings in a file that were planned already; forgotten with the next change of anything."""
+        return self._cached(path).plans
 
     def functions(self, path: str) -> tuple[FunctionFacts, ...]:
         """The traced functions of a file in order, those that only a trace knows included."""

@@ -2,19 +2,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-W0 = jnp.asarray(np.ones((256, 512), np.float32))
-W1 = jnp.asarray(np.ones((256, 513), np.float32))
-W2 = jnp.asarray(np.ones((256, 514), np.float32))
-W3 = jnp.asarray(np.ones((256, 515), np.float32))
-W4 = jnp.asarray(np.ones((256, 516), np.float32))
-W5 = jnp.asarray(np.ones((256, 517), np.float32))
-W6 = jnp.asarray(np.ones((256, 518), np.float32))
-W7 = jnp.asarray(np.ones((256, 519), np.float32))
-W8 = jnp.asarray(np.ones((256, 520), np.float32))
-W9 = jnp.asarray(np.ones((256, 521), np.float32))
+W0 = jnp.asarray(np.ones((1024, 512), np.float32))
+W1 = jnp.asarray(np.ones((1024, 513), np.float32))
+W2 = jnp.asarray(np.ones((1024, 514), np.float32))
+W3 = jnp.asarray(np.ones((1024, 515), np.float32))
+W4 = jnp.asarray(np.ones((1024, 516), np.float32))
+W5 = jnp.asarray(np.ones((1024, 517), np.float32))
+W6 = jnp.asarray(np.ones((1024, 518), np.float32))
+W7 = jnp.asarray(np.ones((1024, 519), np.float32))
+W8 = jnp.asarray(np.ones((1024, 520), np.float32))
+W9 = jnp.asarray(np.ones((1024, 521), np.float32))
 
 
-# jaxscope: f32[8,256]
+# jaxscope: f32[8,1024]
 @jax.jit
 def mixture(x):
     total = jnp.zeros(())
