@@ -13,7 +13,7 @@ from jaxscope.cli.engine import Group, check_entries, groups
 from jaxscope.cli.formats import json, text
 from jaxscope.cli.options import LEVELS, colour_wanted
 from jaxscope.cli.progress import progress
-from jaxscope.cli.report import FileReport, Report
+from jaxscope.cli.report import INTERNAL, FileReport, Report
 from jaxscope.cli.settings import Settings
 from jaxscope.cli.targets import Target, chunks, targets
 
@@ -23,7 +23,7 @@ WORTH_PROCESSES = 400_000
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the findings. Returns the exit status: 1 when one is at or above `--fail-level`."""
+    """Prints the findings. Returns 1 when one is at or above `--fail-level`, 2 after a fault of ours."""
     every = groups(targets(options.paths), options)
     if any(group.settings.trace for group in every):
         check_entries(every)
@@ -40,6 +40,8 @@ def run(options: argparse.Namespace) -> int:
         style = text.Style(colour_wanted(), options.verbose, options.quiet)
         if shown := text.render(report, style):
             print(shown)
+    if any(row.kind == INTERNAL for row in report.errors):
+        return 2
     least = LEVELS.index(options.fail_level)
     return int(any(LEVELS.index(finding.severity) >= least for finding in report.findings))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
 from jaxscope.cli.problem import Problem
-from jaxscope.cli.report import ErrorRow, FileReport, failure_row, function_row, reply_errors
+from jaxscope.cli.report import INTERNAL, ErrorRow, FileReport, failure_row, function_row, reply_errors
 from jaxscope.cli.settings import Settings, settings_for
 from jaxscope.cli.targets import Target, shown_path
 from jaxscope.ide.workspace import Workspace
@@ -128,9 +129,18 @@ class Group:
         return target.named or bool(model.traced) or bool(set(self.entries) & entry_names(model))
 
     def report(self, target: Target) -> FileReport:
-        """What there is to say of one file, by now."""
+        """What there is to say of one file, by now. A fault of ours in one file does not stop the others."""
         if not target.relevant:
             return FileReport(target.path)
+        try:
+            return self._report(target)
+        except Exception as error:
+            log(traceback.format_exc())
+            return FileReport(
+                target.path, errors=(ErrorRow(target.path, 1, INTERNAL, f"{type(error).__name__}: {error}"),)
+            )
+
+    def _report(self, target: Target) -> FileReport:
         module = self.workspace.project.module(target.path)
         if module is None:
             return FileReport(target.path, errors=(ErrorRow(target.path, 1, "read", "the file cannot be read"),))

@@ -10,6 +10,9 @@ from jaxscope.ide.workspace import FunctionFacts
 from jaxscope.rules.finding import Finding, Refuted
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TracedFunction, TraceReply
 
+INTERNAL = "internal"
+"""Kind of an error that is jaxscope's own fault."""
+
 
 @dataclass(frozen=True, slots=True)
 class SignatureRow:
@@ -41,7 +44,7 @@ class ErrorRow:
     path: str
     line: int
     kind: str
-    """`syntax`, `read`, `blocked`, or the kind of a worker's failure."""
+    """`syntax`, `read`, `blocked`, `internal`, or the kind of a worker's failure."""
     message: str
 
 
