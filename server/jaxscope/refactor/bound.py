@@ -32,7 +32,7 @@ def hoist_bound(
     hoist = _Bound(files, compiled, file, function)
     partials = list(hoist.partials(name))
     on_line = [found for found in partials if found[0].lineno <= (line or 0) <= (found[0].end_lineno or 0)]
-    if on_line or len(partials) == 1:
+    if on_line or len(partials) == 1 or (partials and line is None):
         call, argument = (on_line or partials)[0]
         return hoist.partial(call, argument, name)
     for node in hoist.objects(name[0], line):

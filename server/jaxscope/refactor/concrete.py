@@ -55,9 +55,11 @@ _PASSES = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Starred, ast.NamedExpr, ast.
 class Concreteness:
     """Follows a value through one function, by name, and refuses uses that need its elements."""
 
-    def __init__(self, file: File, title: str) -> None:
+    def __init__(self, file: File, title: str, mask: bool = False) -> None:
         self.file = file
         self.title = title
+        self.mask = mask
+        """It holds truth values, whose number decides the shape of what they pick."""
         self._followed: set[tuple[int, str]] = set()
 
     def check(self, node: ast.expr) -> None:
@@ -95,7 +97,7 @@ class Concreteness:
         return self.file.refuse(reason, node)
 
     def _check_index(self, index: ast.expr) -> None:
-        if isinstance(index, ast.Compare):
+        if self.mask or isinstance(index, ast.Compare):
             raise self._refuse(index)
 
     def _check_test(self, parent: ast.expr, at: ast.expr) -> None:

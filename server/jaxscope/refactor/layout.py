@@ -224,9 +224,8 @@ class Layout:
     def _parameters_end(self, node: FunctionNode, start: int, known: list[Span]) -> int:
         close = ":" if isinstance(node, ast.Lambda) else ")"
         at = known[-1].end if known else start
-        depth = 0
-        if known and close == ")":  # a last default in parentheses: its own ones were opened after its `=`
-            depth = self._open_before(node, known)
+        # a last default in parentheses: its own ones were opened after its `=`
+        depth = self._open_before(node, known) if known else 0
         for place, char in self.marks(at, len(self.text)):
             if char == close and depth == 0:
                 return place

@@ -117,11 +117,19 @@ class _Method:
             parent = use.file.parents.get(use.node)
             if isinstance(parent, ast.Attribute) and parent.attr not in _HARMLESS:
                 raise use.file.refuse(f"`.{parent.attr}` of the method is used here.", use.node)
+            if isinstance(use.node, ast.Attribute) and ast.unparse(use.node.value) == self._class_name():
+                raise use.file.refuse(
+                    "The method is used through its class here, perhaps with another object.", use.node
+                )
             if self._compiles(use):
                 reason = (
                     f"`{ast.unparse(use.node)}` is compiled into another function here, which would capture it again."
                 )
                 raise use.file.refuse(reason, use.node)
+
+    def _class_name(self) -> str:
+        around = self.file.scope(self.node).parent
+        return around.name if around is not None else ""
 
     def _compiles(self, use: Use) -> bool:
         scope = use.file.scope_of(use.node)

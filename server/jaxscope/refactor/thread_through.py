@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
+from jaxscope.refactor.contents import Contents
 from jaxscope.refactor.edits import Edits
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File, enclosing, identifiers
@@ -110,7 +111,9 @@ class Threading:
     def _replace_reads(self, file: File, node: FunctionNode, name: str) -> None:
         if file is not self.value.file:
             return
-        concrete = Concreteness(file, self.value.text)
+        value = self.value
+        mask = not value.links and Contents(self.files).mask(file, value.home, value.root)
+        concrete = Concreteness(file, value.text, mask)
         for read in self.value.reads():
             if not inside(read.scope, file.scope(node)):
                 continue

@@ -1,0 +1,76 @@
+"""The examples in `hoist_*.md` and `suppress.md`: "Pass `W` into `f`." and "Ignore `rule` on line N."."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxscope.refactor.change import Refusal
+from jaxscope.refactor.hoist_argument import plan
+from jaxscope.refactor.suppress import ignore_on_line
+from jaxscope.semantics.project import Project
+from jaxscope.text.edit import SourceChange
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+
+from fix_specs import Section, bless, sections
+
+_PASS = re.compile(r"^Pass `(.+?)` into `(.+?)`(?: \(line (\d+)\))?\.", re.MULTILINE)
+_IGNORE = re.compile(r"^Ignore `(.+?)` on line (\d+)\.", re.MULTILINE)
+SECTIONS = list(sections(Path(__file__).parent))
+
+
+def asked(section: Section, folder: Path) -> SourceChange | Refusal:
+    """Makes the project of the section and plans what it asks for."""
+    project = Project(str(folder))
+    for name, text in section.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="")
+    case = str(folder / "case.py")
+    if match := _PASS.search(section.text):
+        return plan(project, case, match[2], match[1], int(match[3]) if match[3] else None)
+    match = _IGNORE.search(section.text)
+    assert match, "the section asks for nothing"
+    module = project.module(case)
+    assert module is not None
+    return ignore_on_line(module, match[1], int(match[2]))
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=[section.id for section in SECTIONS])
+def test_specification(section: Section, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    answer = asked(section, tmp_path)
+    after, refused = {}, None
+    if isinstance(answer, Refusal):
+        refused = f"{Path(answer.path).relative_to(tmp_path)}:{answer.line}: {answer.reason}"
+    else:
+        after = {str(Path(file.path).relative_to(tmp_path)): file.changed for file in answer.files}
+    if request.config.getoption("--bless"):
+        bless(section, after, refused)
+        return
+    assert refused == section.refused
+    assert after == section.after
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=[section.id for section in SECTIONS])
+def test_law_of_changes(section: Section, tmp_path: Path) -> None:
+    """A change parses, keeps every character outside its edits, and is not asked for again."""
+    answer = asked(section, tmp_path)
+    if isinstance(answer, Refusal) or not _PASS.search(section.text):
+        return
+    for file in answer.files:
+        ast.parse(file.changed)
+        kept, at = [], 0
+        for edit in file.edit.edits:
+            kept.append(file.original[at : edit.span.start])
+            at = edit.span.end
+        place = 0
+        for part in [*kept, file.original[at:]]:
+            place = file.changed.index(part, place) + len(part)
+        Path(file.path).write_text(file.changed, encoding="utf-8", newline="")
+    again = asked(Section(section.path, section.title, section.text), tmp_path)
+    assert isinstance(again, Refusal)
