@@ -1,0 +1,163 @@
+"""A change is verified by running the program before and after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import Worker, request, write
+from jaxscope_worker.wire.messages import DeclaredSignature, Failure, VerifyReply, VerifyRequest
+
+BEFORE = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+W = np.random.default_rng(0).normal(size=(40, 30)).astype(np.float32)
+
+
+@jax.jit
+def f(x):
+    return jnp.tanh(x @ W)
+
+
+def run():
+    return {"y": f(jnp.ones((2, 40))), "n": 3}
+"""
+AFTER = BEFORE.replace("def f(x)", "def f(x, W)").replace("jnp.ones((2, 40)))", "jnp.ones((2, 40)), W)")
+
+
+def verify(tmp_path: Path, before: str, after: str, **fields: Any) -> Any:
+    """`before` lies on disk, as in a change that was not written yet; `after` is an overlay."""
+    project = write(tmp_path, {"program.py": before})
+    entries = fields.pop("entries", ("run",))
+    first = request(project, entries=entries, **fields.get("first", {}))
+    second = request(project, entries=entries, text=after, **fields.get("second", {}))
+    with Worker(project) as worker:
+        return worker.request(VerifyRequest(first, second, "f", fields.get("constant", "W")))
+
+
+def test_a_right_change(tmp_path: Path) -> None:
+    assert verify(tmp_path, BEFORE, AFTER) == VerifyReply(True, True, True, True, "")
+
+
+def test_the_constant_stays(tmp_path: Path) -> None:
+    reply = verify(tmp_path, BEFORE, BEFORE + "\n# a comment\n")
+    assert (reply.imports, reply.constant_gone, reply.avals_equal, reply.values_equal) == (True, False, True, True)
+    assert reply.detail == "W would still be a constant of f"
+
+
+def test_the_constant_stays_under_another_name(tmp_path: Path) -> None:
+    renamed = BEFORE.replace("W", "V")
+    reply = verify(tmp_path, BEFORE, renamed)
+    assert reply.constant_gone is False
+    assert reply.detail == "f would still hold a constant of 4800 bytes, as large as W"
+
+
+def test_one_of_two_alike_goes(tmp_path: Path) -> None:
+    two = BEFORE.replace("x @ W)", "x @ W) + x @ V").replace("\n\n\n@jax", "\nV = W + 1\n\n\n@jax", 1)
+    after = two.replace("def f(x)", "def f(x, W)").replace("jnp.ones((2, 40)))", "jnp.ones((2, 40)), W)")
+    assert verify(tmp_path, two, after) == VerifyReply(True, True, True, True, "")
+
+
+def test_another_output_type(tmp_path: Path) -> None:
+    reply = verify(tmp_path, BEFORE, AFTER.replace("jnp.tanh(x @ W)", "jnp.tanh(x @ W)[0]"))
+    assert (reply.constant_gone, reply.avals_equal, reply.values_equal) == (True, False, False)
+    assert reply.detail == "the output of f would change from f32[2,30] to f32[30]"
+
+
+def test_other_values(tmp_path: Path) -> None:
+    reply = verify(tmp_path, BEFORE, AFTER.replace("jnp.tanh(x @ W)", "jnp.tanh(x @ W) * 1.01"))
+    assert (reply.constant_gone, reply.avals_equal, reply.values_equal) == (True, True, False)
+    assert reply.detail.startswith("what run() returns is off by up to 0.0")
+    assert "at ['y']" in reply.detail
+
+
+def test_other_integer(tmp_path: Path) -> None:
+    reply = verify(tmp_path, BEFORE, AFTER.replace('"n": 3', '"n": 4'))
+    assert reply.values_equal is False
+    assert "at ['n']" in reply.detail
+
+
+def test_rounding_is_no_difference(tmp_path: Path) -> None:
+    reordered = AFTER.replace("jnp.tanh(x @ W)", "jnp.tanh(x[:, ::-1] @ W[::-1] * (1 + 1e-7))")
+    assert verify(tmp_path, BEFORE, reordered).values_equal is True
+
+
+def test_the_call_breaks(tmp_path: Path) -> None:
+    reply = verify(tmp_path, BEFORE, AFTER.replace("jnp.ones((2, 40)), W)", "jnp.ones((2, 40)))"))
+    assert (reply.imports, reply.values_equal) == (True, False)
+    assert reply.detail == "f could no longer be traced: TypeError: f() missing 1 required positional argument: 'W'"
+
+
+def test_the_entry_breaks(tmp_path: Path) -> None:
+    reply = verify(tmp_path, BEFORE, AFTER.replace("def run():", "def run():\n    assert W is None, 'no weights'"))
+    assert (reply.imports, reply.values_equal) == (True, False)
+    assert reply.detail == "run() would fail: AssertionError: no weights"
+
+
+def test_the_import_breaks(tmp_path: Path) -> None:
+    reply = verify(tmp_path, BEFORE, AFTER + "\nundefined\n")
+    assert reply == VerifyReply(
+        False, None, None, None, "importing it would fail: NameError: name 'undefined' is not defined"
+    )
+
+
+def test_before_fails(tmp_path: Path) -> None:
+    reply = verify(tmp_path, BEFORE + "\nundefined\n", AFTER)
+    assert isinstance(reply, Failure)
+    assert (reply.kind, reply.message) == ("user-error", "NameError: name 'undefined' is not defined")
+    assert reply.place is not None and reply.place.line == 16
+
+
+def test_only_declared_shapes(tmp_path: Path) -> None:
+    fields = {
+        "first": {"declared": (DeclaredSignature("f", "f32[2,40]", "declared"),)},
+        "second": {"declared": (DeclaredSignature("f", "f32[2,40], f32[40,30]", "declared"),)},
+    }
+    assert verify(tmp_path, BEFORE, AFTER, entries=(), **fields) == VerifyReply(True, True, True, None, "")
+
+
+def test_declared_shapes_that_no_longer_trace(tmp_path: Path) -> None:
+    fields = {
+        "first": {"declared": (DeclaredSignature("f", "f32[2,40]", "declared"),)},
+        "second": {"declared": (DeclaredSignature("f", "f32[2,41], f32[40,30]", "declared"),)},
+    }
+    reply = verify(tmp_path, BEFORE, AFTER, entries=(), **fields)
+    assert (reply.imports, reply.constant_gone, reply.avals_equal, reply.values_equal) == (True, None, False, None)
+    assert reply.detail.startswith("f could no longer be traced: TypeError:")
+
+
+def test_nothing_is_known_without_shapes(tmp_path: Path) -> None:
+    assert verify(tmp_path, BEFORE, AFTER, entries=()) == VerifyReply(True, None, None, None, "")
+
+
+def test_results_that_differ_in_each_run(tmp_path: Path) -> None:
+    unseeded = "default_rng()", "default_rng(0)"
+    reply = verify(tmp_path, BEFORE.replace(*unseeded[::-1]), AFTER.replace(*unseeded[::-1]))
+    assert (reply.constant_gone, reply.avals_equal, reply.values_equal) == (True, True, None)
+    assert "differ from run to run" in reply.detail
+
+
+def test_globally_seeded_data_is_the_same_in_both_runs(tmp_path: Path) -> None:
+    old = "np.random.default_rng(0).normal(size=(40, 30))"
+    new = "np.random.normal(size=(40, 30))"
+    reply = verify(tmp_path, BEFORE.replace(old, new), AFTER.replace(old, new))
+    assert reply.values_equal is True
+
+
+@pytest.mark.parametrize("module", ["tables", "pkg.tables"])
+def test_other_files_are_imported_anew(tmp_path: Path, module: str) -> None:
+    tables = "import numpy as np\nSIZE = 30\nMASK = np.arange(40. * SIZE).astype(np.float32).reshape(40, SIZE)\n"
+    path = module.replace(".", "/") + ".py"
+    made = "W = np.random.default_rng(0).normal(size=(40, 30)).astype(np.float32)"
+    before = BEFORE.replace(made, f"from {module} import MASK as W")
+    project = write(tmp_path, {"program.py": before, path: tables})
+    first = request(project, entries=("run",))
+    overlay = {str(project / path): tables.replace("SIZE = 30", "SIZE = 31")}
+    second = request(project, entries=("run",), overlay=overlay)
+    with Worker(project) as worker:
+        reply = worker.request(VerifyRequest(first, second, "f", "W"))
+    assert reply.avals_equal is False
+    assert reply.detail.startswith("W would still")
