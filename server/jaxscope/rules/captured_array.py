@@ -53,7 +53,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from math import prod
 
 from jaxscope.config import Config
 from jaxscope.rules import traced_constants
@@ -61,10 +60,11 @@ from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import ArrayFacts, Finding, FixOffer, Related
 from jaxscope.rules.traced_constants import Claim
 from jaxscope.semantics.arrays import size_bytes
-from jaxscope.semantics.captures import Capture, captures_of
+from jaxscope.semantics.capture import Capture
+from jaxscope.semantics.captures import captures_of
 from jaxscope.semantics.dtypes import narrowed
-from jaxscope.semantics.model import FileModel
-from jaxscope.semantics.values import Array, leaves
+from jaxscope.semantics.model import FileModel, Place
+from jaxscope.semantics.values import Array
 from jaxscope.text.figures import format_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 
@@ -100,10 +100,10 @@ class _Size:
     """Is the size of some leaf, or their number, not known?"""
 
 
-def _size(values: Iterable[tuple[Array, int | None]], x64: bool) -> _Size:
+def _size(leaves: Iterable[tuple[str, Array, int | None]], x64: bool) -> _Size:
     largest: tuple[int, Array] | None = None
     first, count, total, unknown = None, 0, 0, False
-    for array, many in values:
+    for _, array, many in leaves:
         first = first or array
         one = size_bytes(array, x64)
         unknown = unknown or one is None or many is None
@@ -122,15 +122,16 @@ def _claims(model: FileModel, config: Config) -> list[Claim]:
     found: list[Claim] = []
     containers: dict[tuple[int, str], list[Capture]] = {}
     for capture in captures_of(model):
-        size = _size(((array, many) for _, array, many in leaves(capture.value)), model.x64)
+        size = _size(capture.leaves, model.x64)
         if _over(size, config):
             found.append(_claim(model, capture, size))
-        elif capture.container is not None and not size.unknown:
-            containers.setdefault((id(capture.site), capture.container), []).append(capture)
-        elif size.unknown and capture.via != "numpy-made-inside":
-            found.append(_claim(model, capture, size))
+        elif size.unknown:
+            if capture.via != "numpy-made-inside":
+                found.append(_claim(model, capture, size))
+        elif capture.part_of is not None:
+            containers.setdefault((id(capture.site), capture.part_of), []).append(capture)
     for (_, name), parts in containers.items():
-        size = _size(((a, many) for part in parts for _, a, many in leaves(part.value)), model.x64)
+        size = _size([leaf for part in parts for leaf in part.leaves], model.x64)
         if len(parts) > 1 and _over(size, config):
             found.append(_claim(model, _whole(parts, name), size))
     return found
@@ -144,32 +145,32 @@ def _over(size: _Size, config: Config) -> bool:
 
 def _whole(parts: list[Capture], name: str) -> Capture:
     """The container of which several known parts are captured."""
-    first = parts[0]
-    return replace(first, name=name, also=[place for part in parts[1:] for place in [part.place, *part.also]])
+    also = [mark for part in parts[1:] for mark in (part.at, *part.also)]
+    return replace(parts[0], name=name, container=True, also=also)
 
 
 def _claim(model: FileModel, capture: Capture, size: _Size) -> Claim:
-    known = size.bytes is not None and not (size.unknown and size.total is None and _is_many(capture))
-    many = _is_many(capture)
-    array, site = size.largest, capture.site
+    many = capture.container
+    known = size.bytes is not None and not (size.unknown and many and size.bytes == 0)
+    array, function = size.largest, model.function_of(capture.site.function)
     dtype = narrowed(array.dtype, model.x64)
     shape = None
     if array.shape is not None and all(side is not None for side in array.shape):
         shape = tuple(side for side in array.shape if side is not None)
-    source = array.source or array.dtype
-    facts = ArrayFacts(shape, dtype, size.bytes, size.count or 1, size.total if many else size.bytes, None, source)
-    via = capture.via
-    if many and capture.via == "module-global" and (size.bytes is None or prod(shape or (0,)) < (size.total or 0)):
-        via = "module-global-container"
+    facts = ArrayFacts(
+        shape, dtype, size.bytes, size.count or 1, size.total if many else size.bytes, None, array.source or array.dtype
+    )
+    via = "module-global-container" if many and capture.via == "module-global" else capture.via
     inner = model.function_of(capture.inner).qualname if capture.inner is not None else None
+    at = capture.at.place
     finding = Finding(
         NAME,
         "warning" if known else "hint",
-        capture.path,
-        capture.place,
-        site.function.qualname,
+        at.path,
+        at.range,
+        function.qualname,
         capture.name,
-        _message(capture.name, site.function.qualname, size, many, known),
+        _message(capture.name, function.qualname, size, many, known),
         "static",
         inner,
         facts,
@@ -178,11 +179,7 @@ def _claim(model: FileModel, capture: Capture, size: _Size) -> Claim:
         () if capture.stale else (FixOffer(f"Pass `{capture.name}` as an argument", "array-to-argument", "safe"),),
         "This part of the file does not parse at the moment." if capture.stale else None,
     )
-    return Claim(finding, site.function, many)
-
-
-def _is_many(capture: Capture) -> bool:
-    return not isinstance(capture.value, Array)
+    return Claim(finding, function, many)
 
 
 def _message(name: str, function: str, size: _Size, many: bool, known: bool) -> str:
@@ -201,14 +198,15 @@ def _message(name: str, function: str, size: _Size, many: bool, known: bool) -> 
 def _related(capture: Capture) -> tuple[Related, ...]:
     found = []
     if capture.bound is not None:
-        place = capture.bound.range
-        found.append(
-            Related(capture.bound.path, place.start.line, "bound here", place.start.column, place.end.column)
-        )
-    for place in sorted(capture.also):
-        end = place.end.column if place.end.line == place.start.line else 0
-        found.append(Related(capture.path, place.start.line, "read here too", place.start.column, end))
+        found.append(_place(capture.bound.place, "bound here"))
+    places = sorted((mark.place for mark in capture.also), key=lambda place: (place.path, place.range))
+    found += [_place(place, "read here too") for place in places]
     return tuple(found)
+
+
+def _place(place: Place, message: str) -> Related:
+    start, end = place.range.start, place.range.end
+    return Related(place.path, start.line, message, start.column, end.column if end.line == start.line else 0)
 
 
 RULE = CapturedArray()

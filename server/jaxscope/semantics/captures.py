@@ -4,13 +4,16 @@ functions that it calls, and collects the arrays that it reads and did not get a
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxscope.semantics import calls, objects, purity
+from jaxscope.semantics.arguments import Given, arguments, bind, defaults, parameters
+from jaxscope.semantics.capture import Capture, Mark
+from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.scopes import Binding, Read, Scope, facts_of
-from jaxscope.semantics.sites import Target, peel
+from jaxscope.semantics.sites import Site, Target, peel
 from jaxscope.semantics.values import (
     TRACER,
     UNKNOWN,
@@ -29,35 +32,14 @@ from jaxscope.semantics.values import (
     leaves,
 )
 from jaxscope.semantics.vocabulary import METADATA
-from jaxscope.text.span import Range
+from jaxscope.source.module import Chunk
 
 if TYPE_CHECKING:
-    from jaxscope.semantics.model import FileModel, Place, TracedSite
+    from jaxscope.semantics.model import FileModel
+
 
 _DEEPEST = 16
 _PARTIAL_VIA = {"functools.partial": "functools.partial", "jax.tree_util.Partial": "tree_util.Partial"}
-
-
-@dataclass(slots=True)
-class Capture:
-    """One array, or container of arrays, that a compiled function takes in as a constant."""
-
-    site: TracedSite
-    name: str
-    """As written at `place`."""
-    path: str
-    place: Range
-    via: str
-    value: Value
-    inner: Scope | None
-    """The function that does the read, when it is not the compiled one."""
-    bound: Place | None
-    container: str | None = None
-    """Name of the container that it was taken out of by a known key."""
-    also: list[Range] = field(default_factory=list)
-    """Further reads in the same file."""
-    stale: bool = False
-    """Does the read stand in text that does not parse now?"""
 
 
 def captures_of(model: FileModel) -> list[Capture]:
@@ -68,43 +50,66 @@ def captures_of(model: FileModel) -> list[Capture]:
     return kept
 
 
+@dataclass(slots=True)
+class _Found:
+    """What the walks through one chunk's sites gave."""
+
+    captures: list[Capture]
+    reached: set[Scope]
+    """Functions whose code runs while tracing."""
+    enclosed: frozenset[Scope]
+    """Functions around the sites that were taken to be traced themselves."""
+    compiled: frozenset[Scope]
+    """Compiled functions of the file at that time."""
+
+
 class _Survey:
-    """All sites of a file. Those inside functions that are themselves traced come last, when that is known."""
+    """All sites of a file. A site inside a function that is itself traced sees tracers, not arrays, around it."""
 
     def __init__(self, model: FileModel) -> None:
         self.model = model
-        self.reached: set[int] = {id(site.function.scope) for site in model.traced}
-        self.compiled = set(self.reached)
+        self.compiled = frozenset(site.function for site in model.sites)
+        self.reached: set[Scope] = set(self.compiled)
 
     def run(self) -> list[Capture]:
-        found: list[Capture] = []
-        waiting = list(self.model.traced)
+        by_chunk: dict[Chunk, list[Site]] = {}
+        for site in self.model.sites:
+            by_chunk.setdefault(site.scope.chunk, []).append(site)
+        found: dict[Chunk, _Found] = {}
         for _ in range(2):
-            later = []
-            for site in waiting:
-                if self._inside_traced(site.scope) and _ == 0:
-                    later.append(site)
-                else:
-                    found += _Walk(self, site).run()
-            waiting = later
+            for chunk, sites in by_chunk.items():
+                enclosed = self._enclosed(sites)
+                one = found.get(chunk)
+                if one is None or one.enclosed != enclosed:
+                    found[chunk] = one = self._of_chunk(chunk, sites, enclosed)
+                self.reached |= one.reached
+        return [capture for one in found.values() for capture in one.captures]
+
+    def _enclosed(self, sites: list[Site]) -> frozenset[Scope]:
+        around: set[Scope] = set()
+        for site in sites:
+            for start in (site.scope, site.function.parent):
+                at = start
+                while at is not None:
+                    if at in self.reached:
+                        around.add(at)
+                    at = at.parent
+        return frozenset(around)
+
+    def _of_chunk(self, chunk: Chunk, sites: list[Site], enclosed: frozenset[Scope]) -> _Found:
+        kept = chunk.facts.get("captures")
+        if kept is not None and not (kept.result.enclosed == enclosed and kept.result.compiled == self.compiled):
+            del chunk.facts["captures"]
+
+        def work(ev: Evaluator) -> _Found:
+            reached: set[Scope] = set()
+            captures: list[Capture] = []
+            for site in sites:
+                captures += _Walk(self, ev, site, enclosed, reached).run()
+            return _Found(captures, reached, enclosed, self.compiled)
+
+        found: _Found = self.model.kept(chunk, "captures", work)
         return found
-
-    def _inside_traced(self, scope: Scope | None) -> bool:
-        at = scope
-        while at is not None:
-            if id(at) in self.reached:
-                return True
-            at = at.parent
-        return False
-
-    def home(self, frame: Frame) -> Frame:
-        """`frame`, as it is while tracing when its function is traced."""
-        if frame.parent is None or frame.traced:
-            return frame
-        parent = self.home(frame.parent)
-        if id(frame.scope) in self.reached or parent.traced:
-            return Frame(frame.scope, frame.model, parent, _all_tracers(frame.scope), traced=True)
-        return frame
 
 
 def _all_tracers(scope: Scope) -> dict[str, Value]:
@@ -113,50 +118,67 @@ def _all_tracers(scope: Scope) -> dict[str, Value]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _Outer:
+    """What a parameter stands for when it is not an argument of the compiled function."""
+
+    via: str
+    written: str | None = None
+    """How it is written where it is compiled, when that is where to show it."""
+    at: Mark | None = None
+
+
 class _Walk:
     """One compiled function."""
 
-    def __init__(self, survey: _Survey, site: TracedSite) -> None:
-        self.survey = survey
+    def __init__(
+        self, survey: _Survey, ev: Evaluator, site: Site, enclosed: frozenset[Scope], reached: set[Scope]
+    ) -> None:
+        self.model = survey.model
+        self.compiled = survey.compiled
         self.site = site
-        self.ev = survey.model.project.evaluator
+        self.ev = ev
+        self.enclosed = enclosed
+        self.reached = reached
         self.found: dict[object, Capture] = {}
         self.visited: set[object] = set()
-        self.lexical: set[int] = set()
-        self.outer_parameters: dict[tuple[int, str], tuple[str, str, Range | None]] = {}
-        """Parameters that stand for something from outside, by frame and name: how it got in, how it is written
-        outside, and where."""
+        self.lexical = set(site.function.walk())
+        self.outer_parameters: dict[tuple[int, str], _Outer] = {}
+        """Parameters that stand for something from outside, by frame and name."""
         self.depth = 0
 
     def run(self) -> list[Capture]:
-        target = peel(self.ev, self.site.value)
+        value = self.site.value(self.ev, self.model)
+        target = peel(self.ev, value) if value is not None else Target()
         if target.function is None:
             return []
         function = target.function
-        self.lexical = {id(scope) for scope in function.scope.walk()}
         for partial in target.partials:
             self._partial(partial)
-        frame = Frame(
-            function.scope,
-            function.frame.model,
-            self.survey.home(function.frame),
-            {},
-            traced=True,
-        )
+        frame = Frame(function.scope, function.frame.model, self._home(function.frame), {}, traced=True)
         frame.parameters = self._parameters(target, function, frame)
         self._walk(function.scope, frame)
-        return sorted(self.found.values(), key=lambda capture: (capture.path, capture.place))
+        return list(self.found.values())
+
+    def _home(self, frame: Frame) -> Frame:
+        """`frame`, as it is while tracing when its function is traced."""
+        if frame.parent is None or frame.traced:
+            return frame
+        parent = self._home(frame.parent)
+        if frame.scope in self.enclosed or parent.traced:
+            return Frame(frame.scope, frame.model, parent, _all_tracers(frame.scope), traced=True)
+        return frame
 
     # -- parameters of the compiled function
 
     def _parameters(self, target: Target, function: FunctionValue, frame: Frame) -> dict[str, Value]:
         scope = function.scope
         values = _all_tracers(scope)
-        names = calls.parameters(scope.function_node)
+        names = parameters(scope.function_node)
         takes_self = any(entry.takes_self for entry in target.chain)
         if function.bound is not None and names and not takes_self:
             values[names[0]] = function.bound
-            self._bound_self(target, function, frame, names[0])
+            self._bound_self(target, frame, names[0])
         rest = names[1:] if function.bound is not None else names
         for partial in reversed(target.partials):
             values.update(zip(rest, partial.args, strict=False))
@@ -168,39 +190,38 @@ class _Walk:
                 values[name] = calls.passed(self.ev, generic, name)
                 own = objects.is_self(scope, name)
                 via = "static-self-attribute" if own else "static-argument"
-                self.outer_parameters[id(frame), name] = (via, name, None)
+                self.outer_parameters[id(frame), name] = _Outer(via)
         for name, default in self._used_defaults(scope, function.frame).items():
             if values.get(name) is TRACER:
                 values[name] = default
-                self.outer_parameters[id(frame), name] = ("default-argument", name, None)
+                self.outer_parameters[id(frame), name] = _Outer("default-argument")
         return values
 
-    def _bound_self(self, target: Target, function: FunctionValue, frame: Frame, name: str) -> None:
-        via, written, place = "bound-self-attribute", name, None
-        if target.instance is not None and isinstance(self.site.value, Transformed):
-            via = "jitted-callable-object"
-            call = self.site.value.call
-            argument = call.args[0] if isinstance(call, ast.Call) and call.args else None
-            if isinstance(argument, (ast.Name, ast.Attribute)):
-                module = self.survey.model.module
-                place = module.range(self.site.scope.chunk, argument)
-                written = module.source(place)
-        self.outer_parameters[id(frame), name] = (via, written, place)
+    def _bound_self(self, target: Target, frame: Frame, name: str) -> None:
+        if target.instance is None:
+            self.outer_parameters[id(frame), name] = _Outer("bound-self-attribute")
+            return
+        node, chunk = self.site.node, self.site.scope.chunk
+        argument = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        outer = _Outer("jitted-callable-object")
+        if isinstance(argument, (ast.Name, ast.Attribute)):
+            outer = _Outer(outer.via, _written(chunk, argument), Mark(chunk, argument))
+        self.outer_parameters[id(frame), name] = outer
 
     def _used_defaults(self, scope: Scope, home: Frame) -> dict[str, Value]:
         """Defaults that are arrays and that some call in sight leaves to apply."""
         found = {
             name: value
-            for name, value in calls.defaults(self.ev, scope, home).items()
+            for name, value in defaults(self.ev, scope, home).items()
             if next(leaves(value), None) is not None
         }
         if not found:
             return found
-        names = calls.parameters(scope.function_node)
-        sites = objects.calls_of(self.ev, scope, self.ev.generic_frame(scope, home.model))
+        names = parameters(scope.function_node)
+        callers = objects.calls_of(self.ev, scope, self.ev.generic_frame(scope, home.model))
         for name in list(found):
             at = names.index(name) if name in names else len(names)
-            gives = [len(call.args) > at or any(k.arg == name for k in call.keywords) for call, _ in sites]
+            gives = [len(call.args) > at or any(k.arg == name for k in call.keywords) for call, _ in callers]
             if gives and all(gives):
                 del found[name]
         return found
@@ -218,31 +239,17 @@ class _Walk:
             return
         model = partial.frame.model
         for node, value in zip(nodes, values, strict=True):
-            if next(leaves(value), None) is None:
-                continue
-            place = model.module.range(found, node)
             bound = None
             if isinstance(node, ast.Name):
-                bound = self._binding_place(node.id, model.scope_at(found, node), partial.frame)
-            self._keep(
-                Capture(
-                    self.site,
-                    _written(model, place),
-                    model.path,
-                    place,
-                    _PARTIAL_VIA.get(partial.kind, partial.kind),
-                    value,
-                    None,
-                    bound,
-                    stale=found.broken,
-                ),
-                ("partial", id(node)),
-            )
+                bound = self._binding_mark(node.id, model.scope_at(found, node), partial.frame)
+            via = _PARTIAL_VIA.get(partial.kind, partial.kind)
+            self._keep(("partial", id(node)), _written(found, node), Mark(found, node), via, value, None, bound)
 
     # -- walking
 
     def _walk(self, scope: Scope, frame: Frame) -> None:
-        self.survey.reached.add(id(scope))
+        self.ev.look_at(scope)
+        self.reached.add(scope)
         for read in scope.reads:
             self._read(read, scope, frame)
         for call, _ in scope.calls:
@@ -250,7 +257,7 @@ class _Walk:
         for child in scope.children:
             if not child.is_function:
                 self._walk(child, frame)
-            elif id(child) not in self.survey.compiled:
+            elif child not in self.compiled:
                 inner = Frame(child, frame.model, frame, _all_tracers(child), traced=True)
                 self._walk(child, inner)
 
@@ -280,10 +287,10 @@ class _Walk:
             return "module-attribute" if imported and read.links else "module-global"
         home = self.ev.frame_of(owner, frame)
         if (id(home), read.name) in self.outer_parameters:
-            return self.outer_parameters[id(home), read.name][0]
+            return self.outer_parameters[id(home), read.name].via
         if home.traced:
             return None
-        around: Scope | None = self.site.function.scope
+        around: Scope | None = self.site.function
         while around is not None and around is not owner:
             around = around.parent
         return "closure-of-called-function" if around is None else "enclosing-scope"
@@ -305,7 +312,7 @@ class _Walk:
                 key = self.ev.evaluate(link.slice, scope, frame)
                 if not isinstance(value, (Sequence, Mapping)) or not isinstance(key, Const):
                     return node, value, rest, container
-                container = container or _source(frame.model, scope, node)
+                container = container or _written(scope.chunk, node)
             after = self.ev.evaluate(link, scope, frame)
             if isinstance(after, Method) and isinstance(value, (Sequence, Mapping)):
                 return node, value, rest, container
@@ -320,9 +327,9 @@ class _Walk:
         if rest:
             return
         parent = facts_of(scope.chunk).parents.get(id(node))
-        given: calls.Given | None = None
+        given: Given | None = None
         if isinstance(parent, ast.Call) and parent.func is node:
-            given = calls.arguments(self.ev, parent, scope, frame)
+            given = arguments(self.ev, parent, scope, frame)
         elif isinstance(value, Instance):
             return
         self._enter(value, given, frame)
@@ -332,12 +339,12 @@ class _Walk:
         if isinstance(call.func, ast.Call):
             value = self.ev.evaluate(call.func, scope, frame)
             if isinstance(value, (FunctionValue, PartialValue, Instance)):
-                self._enter(value, calls.arguments(self.ev, call, scope, frame), frame)
+                self._enter(value, arguments(self.ev, call, scope, frame), frame)
         value = self.ev.evaluate(call, scope, frame)
         if isinstance(value, Array) and value.made and value.library == "numpy":
             self._made_inline(call, scope, frame)
 
-    def _enter(self, value: Value, given: calls.Given | None, frame: Frame) -> None:
+    def _enter(self, value: Value, given: Given | None, frame: Frame) -> None:
         """Goes into a function of the project that is called with `given`, or with nobody knows what."""
         target = peel(self.ev, value)
         function = target.function
@@ -345,23 +352,23 @@ class _Walk:
             return
         scope = function.scope
         key = (id(scope), id(function.frame), _hashable(function.bound))
-        if function.frame.traced and id(scope) in self.lexical:
+        if function.frame.traced and scope in self.lexical:
             return
-        if key in self.visited or id(scope) in self.survey.compiled or self.depth > _DEEPEST:
+        if key in self.visited or scope in self.compiled or self.depth > _DEEPEST:
             return
         self.visited.add(key)
         if given is None or target.chain or target.partials or target.instance is not None:
             values = _all_tracers(scope)
-            names = calls.parameters(scope.function_node)
+            names = parameters(scope.function_node)
             if function.bound is not None and names:
                 values[names[0]] = function.bound
         else:
-            values = calls.bind(self.ev, scope, given, function.frame, function.bound)
+            values = bind(self.ev, scope, given, function.frame, function.bound)
             values = {name: _not_made(item) for name, item in values.items()}
         inner = Frame(scope, function.frame.model, function.frame, values, traced=True, depth=frame.depth + 1)
         for name, item in values.items():
             if isinstance(item, Instance) and (item.init is None or not item.init.traced):
-                self.outer_parameters[id(inner), name] = (self._object_via(frame, item), name, None)
+                self.outer_parameters[id(inner), name] = _Outer(self._object_via(frame, item))
         self.depth += 1
         self._walk(scope, inner)
         self.depth -= 1
@@ -369,7 +376,7 @@ class _Walk:
     def _object_via(self, frame: Frame, value: Instance) -> str:
         for name, item in (frame.parameters or {}).items():
             if item == value and (id(frame), name) in self.outer_parameters:
-                return self.outer_parameters[id(frame), name][0]
+                return self.outer_parameters[id(frame), name].via
         return "captured-object"
 
     # -- NumPy results made while tracing
@@ -384,95 +391,113 @@ class _Walk:
         stays = purity.what_stays(self.ev, read.node, value, scope, frame)
         if at is None or stays is None:
             return
-        bound = frame.model.place(at.scope, at.node)
-        inner = self._inner(owner)
-        made = Capture(self.site, read.name, bound.path, bound.range, "numpy-made-inside", stays, inner, None)
-        self._keep(made, ("made", id(at)))
+        self._keep(
+            ("made", id(at)),
+            read.name,
+            Mark(at.scope.chunk, at.node),
+            "numpy-made-inside",
+            stays,
+            self._inner(owner),
+        )
 
     def _made_inline(self, call: ast.Call, scope: Scope, frame: Frame) -> None:
         top = purity.outermost(self.ev, call, scope, frame)
         value = self.ev.evaluate(top, scope, frame)
         if not purity.used_on_the_spot(top, scope) or not isinstance(value, Array):
             return
-        place = frame.model.module.range(scope.chunk, top)
-        self._keep(
-            Capture(
-                self.site,
-                _written(frame.model, place),
-                frame.model.path,
-                place,
-                "numpy-made-inside",
-                value,
-                self._inner(scope),
-                None,
-            ),
-            ("made", id(top)),
-        )
+        mark = Mark(scope.chunk, top)
+        self._keep(("made", id(top)), _written(scope.chunk, top), mark, "numpy-made-inside", value, self._inner(scope))
 
     # -- reporting
 
     def _report(
         self, read: Read, node: ast.expr, value: Value, how: tuple[str, str | None], scope: Scope, frame: Frame
     ) -> None:
-        via, container = how
-        model = frame.model
-        place = model.module.range(scope.chunk, node)
-        name = _written(model, place)
+        via, part_of = how
+        name = _written(scope.chunk, node)
         owner = self.ev.owner(read.name, scope)
         in_module = owner is None or owner.kind == "module"
         home = frame if owner is None or in_module else self.ev.frame_of(owner, frame)
-        key: tuple[object, ...] = (model.path if in_module else id(owner), name)
-        bound = self._bound(read, node, scope, frame)
-        inner = self._inner(scope)
-        _, written, site_place = self.outer_parameters.get((id(home), read.name), ("", "", None))
-        capture = Capture(self.site, name, model.path, place, via, value, inner, bound, container)
-        capture.stale = scope.chunk.broken
-        if site_place is not None:
-            capture.name = written + name[len(read.name) :]
-            capture.also.append(place)
-            capture.path, capture.place = self.survey.model.path, site_place
+        key: tuple[object, ...] = (frame.model.path if in_module else id(owner), name)
+        outer = self.outer_parameters.get((id(home), read.name))
+        mark = Mark(scope.chunk, node)
         if "." in name and via in ("module-global", "enclosing-scope"):
-            capture.via = f"{via}-pytree-field"
-        self._keep(capture, key)
+            via = f"{via}-pytree-field"
+        bound = self._bound(read, node, scope, frame)
+        if outer is not None and outer.at is not None and outer.written is not None:
+            name = outer.written + name[len(read.name) :]
+            self._keep(key, name, outer.at, via, value, self._inner(scope), bound, part_of, mark)
+        else:
+            self._keep(key, name, mark, via, value, self._inner(scope), bound, part_of)
 
-    def _keep(self, capture: Capture, key: object) -> None:
+    def _keep(
+        self,
+        key: object,
+        name: str,
+        at: Mark,
+        via: str,
+        value: Value,
+        inner: Scope | None,
+        bound: Mark | None = None,
+        part_of: str | None = None,
+        read_at: Mark | None = None,
+    ) -> None:
+        found = tuple(leaves(value))
+        if not found:
+            return
+        container = not isinstance(value, Array)
+        also = [] if read_at is None else [read_at]
+        capture = Capture(self.site, name, at, via, found, container, inner, bound, part_of, also)
         kept = self.found.get(key)
         if kept is None:
             self.found[key] = capture
             return
-        first, later = (kept, capture) if self._before(kept, capture) else (capture, kept)
-        if later.path == first.path and later.place != first.place and later.place not in first.also:
-            first.also.append(later.place)
-        first.also += [place for place in later.also if place not in first.also and later is not first]
+        first, later = (kept, capture) if self._before(kept.at, at) else (capture, kept)
+        for mark in (later.at, *later.also):
+            if mark.node is not first.at.node and mark not in first.also and mark.chunk.facts["model"] is self.model:
+                first.also.append(mark)
         self.found[key] = first
 
-    def _before(self, one: Capture, other: Capture) -> bool:
-        """Does `one` come first? The compiled function's own file and body before what it calls."""
+    def _before(self, one: Mark, other: Mark) -> bool:
+        """Does `one` come first? The compiled function's own body before what it calls."""
         body = self.site.function
-        own = [c.path == body.path and body.range.contains(c.place.start) for c in (one, other)]
-        return own[0] if own[0] != own[1] else (one.path, one.place) <= (other.path, other.place)
+        own = [self._within(mark, body) for mark in (one, other)]
+        if own[0] != own[1]:
+            return own[0]
+        if one.chunk is not other.chunk:
+            return True
+        return _order(one.node) <= _order(other.node)
+
+    def _within(self, mark: Mark, body: Scope) -> bool:
+        node = body.function_node
+        if mark.chunk is not body.chunk:
+            return False
+        return _order(node) <= _order(mark.node) <= (node.end_lineno or 0, node.end_col_offset or 0)
 
     def _inner(self, scope: Scope) -> Scope | None:
         at: Scope | None = scope.owner()
         while at is not None and not at.is_function:
             at = at.parent
-        return None if at is None or at is self.site.function.scope else at
+        return None if at is None or at is self.site.function else at
 
-    def _bound(self, read: Read, node: ast.expr, scope: Scope, frame: Frame) -> Place | None:
+    def _bound(self, read: Read, node: ast.expr, scope: Scope, frame: Frame) -> Mark | None:
         """Where the value was given: the attribute's assignment, the other module's global, or the name's binding."""
         if isinstance(node, ast.Attribute):
             owner = self.ev.evaluate(node.value, scope, frame)
             if isinstance(owner, ModuleValue):
-                other = self.survey.model.project.model(owner.path)
-                bindings = other.module_bindings.get(node.attr, []) if other is not None else []
-                return other.place(bindings[-1].scope, bindings[-1].node) if other is not None and bindings else None
+                return self._global_mark(owner.path, node.attr)
             if isinstance(owner, (Instance, ClassValue)) and (isinstance(owner, ClassValue) or owner.given is None):
                 written = objects.written_at(self.ev, owner, node.attr)
                 if written is not None:
-                    return frame.model.place(*written)
-        return self._binding_place(read.name, scope, frame)
+                    return Mark(written[0].chunk, written[1])
+        return self._binding_mark(read.name, scope, frame)
 
-    def _binding_place(self, name: str, scope: Scope, frame: Frame) -> Place | None:
+    def _global_mark(self, path: str, name: str) -> Mark | None:
+        other = self.model.project.model(path)
+        bindings = other.module_bindings.get(name, []) if other is not None else []
+        return Mark(bindings[-1].scope.chunk, bindings[-1].node) if bindings else None
+
+    def _binding_mark(self, name: str, scope: Scope, frame: Frame) -> Mark | None:
         owner = self.ev.owner(name, scope)
         if owner is None:
             return None
@@ -482,37 +507,30 @@ class _Walk:
         if last is None:
             return None
         if last.kind == "import":
-            return self._imported_place(last, frame)
-        if last.kind == "parameter":
-            return self._argument_place(owner, name, frame) or model.place(last.scope, last.node)
-        return model.place(last.scope, last.node)
+            path = self.model.project.resolve(model.path, last.module, last.level)
+            return None if path is None else self._global_mark(path, last.attribute)
+        argument = self._argument_mark(owner, name, frame) if last.kind == "parameter" else None
+        return argument or Mark(last.scope.chunk, last.node)
 
-    def _imported_place(self, binding: Binding, frame: Frame) -> Place | None:
-        project = self.survey.model.project
-        path = project.resolve(frame.model.path, binding.module, binding.level)
-        other = project.model(path) if path is not None else None
-        if other is None:
-            return None
-        found = other.module_bindings.get(binding.attribute, [])
-        return other.place(found[-1].scope, found[-1].node) if found else None
-
-    def _argument_place(self, owner: Scope, name: str, frame: Frame) -> Place | None:
+    def _argument_mark(self, owner: Scope, name: str, frame: Frame) -> Mark | None:
         """Where the argument that becomes this parameter was bound by the only caller in sight."""
         sites = objects.calls_of(self.ev, owner, self.ev.generic_frame(owner, frame.model))
         if len(sites) != 1 or not owner.is_function:
             return None
         call, where = sites[0]
-        names = calls.parameters(owner.function_node)
+        names = parameters(owner.function_node)
         at = names.index(name) if name in names else -1
         node = call.args[at] if 0 <= at < len(call.args) else None
         node = next((keyword.value for keyword in call.keywords if keyword.arg == name), node)
-        if not isinstance(node, ast.Name):
+        home = self.ev.owner(node.id, where) if isinstance(node, ast.Name) else None
+        if home is None or not isinstance(node, ast.Name) or home.kind == "module" or home is owner:
             return None
-        bindings = self.ev.owner(node.id, where)
-        if bindings is None or bindings.kind == "module" or bindings is owner:
-            return None
-        found = frame.model.reaching(bindings.bindings.get(node.id, []), bindings, None)
-        return frame.model.place(found[-1].scope, found[-1].node) if found else None
+        found = frame.model.reaching(home.bindings.get(node.id, []), home, None)
+        return Mark(found[-1].scope.chunk, found[-1].node) if found else None
+
+
+def _order(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
 
 
 def _not_made(value: Value) -> Value:
@@ -527,11 +545,8 @@ def _hashable(value: Value | None) -> object:
     return value
 
 
-def _source(model: FileModel, scope: Scope, node: ast.expr) -> str:
-    return _written(model, model.module.range(scope.chunk, node))
-
-
-def _written(model: FileModel, place: Range) -> str:
-    """Source at `place` on one line."""
-    return " ".join(model.module.source(place).split())
-
+def _written(chunk: Chunk, node: ast.expr) -> str:
+    """The expression as the user wrote it, on one line."""
+    model: FileModel = chunk.facts["model"]
+    text = ast.unparse(node) if chunk.broken else model.module.source(model.module.range(chunk, node))
+    return " ".join(text.split())

@@ -8,11 +8,10 @@ common.
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics import calls, objects
+from jaxscope.semantics.arguments import Given
 from jaxscope.semantics.arrays import (
     Call,
     Slice,
@@ -24,7 +23,17 @@ from jaxscope.semantics.arrays import (
     shape_value,
     size_bytes,
 )
+from jaxscope.semantics.dependencies import Dependencies
 from jaxscope.semantics.frames import Frame
+from jaxscope.semantics.operations import (
+    element,
+    folded,
+    length,
+    number_kind,
+    sequence_operation,
+    sliced_sequence,
+    unpacked,
+)
 from jaxscope.semantics.scopes import Binding, Block, Scope
 from jaxscope.semantics.values import (
     TRACER,
@@ -53,51 +62,77 @@ if TYPE_CHECKING:
     from jaxscope.semantics.project import Project
 
 _BUDGET = 60_000
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
-}
-_LARGEST = 1 << 62
-
 At = tuple[tuple[int, int], Block]
 
 
 class Evaluator:
-    """Evaluates the code of one project; made anew for each round of analysis."""
+    """Evaluates the code of one project.
 
-    def __init__(self, project: Project) -> None:
+    One that is made for `home` records in `seen` what it looks at in that file, so that its results can be kept as
+    long as none of it changes. It must not be used for anything that is not recorded there.
+    """
+
+    def __init__(self, project: Project, home: FileModel | None = None) -> None:
         self.project = project
+        self.home = home
+        self.seen = Dependencies()
         self.steps = 0
         self.generic: dict[int, Frame] = {}
+        self.modules: dict[FileModel, Frame] = {}
         self.results: dict[object, Value] = {}
 
+    # -- what was looked at
+
+    def look_at(self, scope: Scope) -> None:
+        """Records that a scope's trees are used."""
+        chunk = scope.chunk
+        if chunk.facts.get("model") is self.home:
+            self.seen.chunks.add(chunk)
+        else:
+            self.seen.paths.add(chunk.facts["model"].path)
+
+    def calls_named(self, model: FileModel, name: str) -> list[tuple[ast.Call, Scope]]:
+        """Calls in a file of something whose last component is `name`."""
+        self._looks_for(model, name)
+        return model.calls_named(name)
+
+    def other_names(self, model: FileModel, name: str) -> set[str]:
+        """Names given to what wraps `name`."""
+        self._looks_for(model, name)
+        return model.other_names(name)
+
+    def _looks_for(self, model: FileModel, name: str) -> None:
+        if model is self.home:
+            self.seen.calls.add(name)
+        else:
+            self.seen.paths.add(model.path)
+
     # -- frames
+
+    def module_frame(self, model: FileModel) -> Frame:
+        """The frame of a file's globals."""
+        found = self.modules.get(model)
+        if found is None:
+            found = self.modules[model] = Frame(model.top, model, None, {})
+        return found
 
     def frame_of(self, scope: Scope, frame: Frame) -> Frame:
         """The frame in which `scope`'s names live, seen from `frame`."""
         function: Scope | None = scope if scope.is_function else scope.enclosing_function()
         if function is None:
-            return frame.model.module_frame
+            return self.module_frame(frame.model)
         return frame.holding(function) or self.generic_frame(function, frame.model)
 
     def generic_frame(self, scope: Scope, model: FileModel) -> Frame:
         """The frame that stands for every run of a scope."""
         function = scope if scope.is_function else scope.enclosing_function()
         if function is None:
-            return model.module_frame
+            return self.module_frame(model)
         found = self.generic.get(id(function))
         if found is None:
+            self.look_at(function)
             outer = function.enclosing_function()
-            parent = model.module_frame if outer is None else self.generic_frame(outer, model)
+            parent = self.module_frame(model) if outer is None else self.generic_frame(outer, model)
             found = self.generic[id(function)] = Frame(function, model, parent)
         return found
 
@@ -109,7 +144,7 @@ class Evaluator:
         if owner is None:
             return External(f"builtins.{name}")
         if owner.kind == "module":
-            bindings, home = frame.model.module_bindings[name], frame.model.module_frame
+            bindings, home = frame.model.module_bindings[name], self.module_frame(frame.model)
             here = scope.owner().kind == "module"
         else:
             bindings, home, here = owner.bindings[name], self.frame_of(owner, frame), owner is scope.owner()
@@ -126,7 +161,12 @@ class Evaluator:
                 return at
             at = at.parent
         part = scope.module_part()
-        return part if name in self.model_of(part).module_bindings else None
+        model = self.model_of(part)
+        if model is self.home:
+            self.seen.names.add(name)
+        else:
+            self.seen.paths.add(model.path)
+        return part if name in model.module_bindings else None
 
     def model_of(self, part: Scope) -> FileModel:
         """The model to which a module's part belongs."""
@@ -146,6 +186,7 @@ class Evaluator:
         """The value that one binding gives."""
         kept = frame.cache.get(binding)
         if kept is None:
+            self.look_at(binding.scope)
             frame.cache[binding] = UNKNOWN
             kept = frame.cache[binding] = self._binding_value(binding, frame)
         return kept
@@ -194,10 +235,11 @@ class Evaluator:
     def module_attribute(self, path: str, name: str) -> Value:
         """A global of another file of the project."""
         model = self.project.model(path)
+        self.seen.paths.add(path)
         if model is None or name not in model.module_bindings:
             return UNKNOWN
         bindings = model.module_bindings[name]
-        return self.bound(bindings, bindings[0].scope, model.module_frame, None)
+        return self.bound(bindings, bindings[0].scope, self.module_frame(model), None)
 
     # -- expressions
 
@@ -315,9 +357,9 @@ class Evaluator:
             operands = [as_array(v, call) or UNKNOWN if isinstance(v, Sequence) else v for v in (left, right)]
             return elementwise(operands, call, floating=isinstance(node.op, ast.Div))
         if isinstance(left, Sequence) or isinstance(right, Sequence):
-            return _sequence_operation(node.op, left, right)
+            return sequence_operation(node.op, left, right)
         if isinstance(left, (Const, Scalar)) and isinstance(right, (Const, Scalar)):
-            return Scalar(_number_kind(node.op, left, right))
+            return Scalar(number_kind(node.op, left, right))
         return UNKNOWN
 
     def _Compare(self, node: ast.Compare, scope: Scope, frame: Frame) -> Value:
@@ -389,7 +431,7 @@ class Evaluator:
             if isinstance(key, Const) and isinstance(key.value, int):
                 return value.item(key.value)
             if isinstance(key, Slice) and value.items is not None:
-                return _sliced_sequence(value, key)
+                return sliced_sequence(value, key)
             return Sequence(None, value.any_item()) if isinstance(key, Slice) else value.any_item()
         if isinstance(value, Mapping):
             known = isinstance(key, Const)
@@ -403,81 +445,9 @@ class Evaluator:
             return Method(value.owner, "at[]")
         return TRACER if value is TRACER else UNKNOWN
 
+    def call(self, callee: Value, given: Given, node: ast.AST, frame: Frame) -> Value:
+        """What calling a value gives."""
+        return calls.call_value(self, callee, given, node, frame)
+
     def _Call(self, node: ast.Call, scope: Scope, frame: Frame) -> Value:
         return calls.evaluate_call(self, node, scope, frame)
-
-
-def element(value: Value) -> Value:
-    """What iterating gives."""
-    if isinstance(value, Sequence):
-        return value.any_item()
-    if isinstance(value, Mapping):
-        return join([Const(key) for key, _ in value.items])
-    if isinstance(value, Array):
-        return Array(None if value.shape is None else value.shape[1:], value.dtype, value.library, value.made)
-    return TRACER if value is TRACER else UNKNOWN
-
-
-def unpacked(value: Value, step: int) -> Value:
-    """Item `step` of a value that is unpacked."""
-    if isinstance(value, Sequence):
-        return value.item(step)
-    return element(value) if isinstance(value, Array) else TRACER if value is TRACER else UNKNOWN
-
-
-def length(value: Value) -> int | None:
-    """Number of items, when known."""
-    if isinstance(value, Sequence):
-        return value.length()
-    if isinstance(value, Mapping):
-        return len(value.items) or None
-    if isinstance(value, Array) and value.shape:
-        return value.shape[0]
-    return None
-
-
-def folded(op: ast.operator, left: Any, right: Any) -> Value:
-    """An operation on two known Python values."""
-    function = _OPERATORS.get(type(op))
-    numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
-    if function is None or not (numbers or (isinstance(left, str) and isinstance(right, str))):
-        return UNKNOWN
-    if isinstance(op, (ast.Pow, ast.LShift)) and (abs(left) > 1 << 32 or abs(right) > 64):
-        return Scalar("int")
-    try:
-        result = function(left, right)
-    except (ArithmeticError, TypeError, ValueError):
-        return UNKNOWN
-    return UNKNOWN if isinstance(result, int) and abs(result) > _LARGEST else Const(result)
-
-
-def _sequence_operation(op: ast.operator, left: Value, right: Value) -> Value:
-    if isinstance(op, ast.Add) and isinstance(left, Sequence) and isinstance(right, Sequence):
-        if left.items is not None and right.items is not None:
-            return Sequence(left.items + right.items)
-        return Sequence(None, join([left.any_item(), right.any_item()]))
-    if isinstance(op, ast.Mult):
-        many, times = (left, right) if isinstance(left, Sequence) else (right, left)
-        if isinstance(many, Sequence) and isinstance(times, Const) and isinstance(times.value, int):
-            if many.items is not None and len(many.items) * times.value <= 64:
-                return Sequence(many.items * times.value)
-            total = many.length()
-            return Sequence(None, many.any_item(), None if total is None else total * times.value)
-        if isinstance(many, Sequence):
-            return Sequence(None, many.any_item())
-    return UNKNOWN
-
-
-def _sliced_sequence(value: Sequence, key: Slice) -> Value:
-    bounds: list[Any] = [b.value if isinstance(b, Const) else UNKNOWN for b in (key.start, key.stop, key.step)]
-    if all(b is None or isinstance(b, int) for b in bounds) and value.items is not None and bounds[2] != 0:
-        return Sequence(value.items[slice(bounds[0], bounds[1], bounds[2])])
-    return Sequence(None, value.any_item())
-
-
-def _number_kind(op: ast.operator, left: Value, right: Value) -> str:
-    if isinstance(op, ast.Div):
-        return "float"
-    known = [value for value in (left, right) if isinstance(value, (Scalar, Const))]
-    kinds = [value.kind if isinstance(value, Scalar) else type(value.value).__name__ for value in known]
-    return next((word for word in ("str", "complex", "float") if word in kinds), "int")

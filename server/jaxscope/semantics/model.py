@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.semantics import programs, sites
-from jaxscope.semantics.evaluate import At
+from jaxscope.semantics import programs
+from jaxscope.semantics.dependencies import Change, Dependencies, change_between
+from jaxscope.semantics.evaluate import At, Evaluator
 from jaxscope.semantics.frames import Frame
+from jaxscope.semantics.functions import Function as Function
+from jaxscope.semantics.functions import Parameter as Parameter
+from jaxscope.semantics.functions import Place as Place
+from jaxscope.semantics.functions import TracedSite as TracedSite
+from jaxscope.semantics.functions import parameters_of
 from jaxscope.semantics.scopes import Binding, Block, ChunkFacts, Read, Scope, facts_of
-from jaxscope.semantics.values import Value
+from jaxscope.semantics.sites import Site, find
 from jaxscope.source.module import Chunk, Module
 from jaxscope.text.span import Position, Range
 
@@ -21,93 +27,67 @@ if TYPE_CHECKING:
     from jaxscope.semantics.project import Project
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of a function."""
-
-    name: str
-    kind: str
-    """`positional-only`, `positional`, `star`, `keyword-only` or `double-star`."""
-    annotation: str | None
-    has_default: bool
+_KEPT = {"sites", "captures"}
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A def or lambda, with places in the current text."""
+@dataclass(slots=True)
+class Kept:
+    """Something worked out about a chunk, and what it rests on."""
 
-    path: str
-    qualname: str
-    name: str
-    line: int
-    """Of the `def` or `lambda`."""
-    name_range: Range
-    """Of the name; of the word `lambda`."""
-    range: Range
-    """From the first decorator to the end of the body."""
-    parameters: tuple[Parameter, ...]
-    parent: str | None
-    """Qualified name of the enclosing function."""
-    owner_class: str | None
-    """Qualified name of the class whose method it is."""
-    decorators: tuple[Range, ...]
-    stale: bool = False
-    """Is it from the last good version of text that does not parse now?"""
-    scope: Scope = field(kw_only=True, repr=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class TracedSite:
-    """A place where a function is handed to a compiling transform."""
-
-    function: Function
-    transform: str
-    """`jit`, `pmap`, `filter_jit`."""
-    place: Range
-    """Of the decorator or of the jit call."""
-    path: str
-    """File of `place`; the function may be in another."""
-    static_nums: tuple[int, ...]
-    static_names: tuple[str, ...]
-    statics: tuple[str, ...]
-    """Names of all static parameters."""
-    chain: tuple[str, ...]
-    """Transforms from the outermost inwards: `("jit", "vmap")`."""
-    value: Value = field(kw_only=True, repr=False, compare=False)
-    """What is compiled, as the evaluator sees it."""
-    scope: Scope = field(kw_only=True, repr=False, compare=False)
-    """Where the site stands."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A stretch of a file."""
-
-    path: str
-    range: Range
+    result: Any
+    rests_on: Dependencies
 
 
 class FileModel:
     """Facts of one version of one file. Worked out when asked for; parts of the file that did not change are kept."""
 
-    def __init__(self, module: Module, project: Project) -> None:
+    def __init__(self, module: Module, project: Project, previous: FileModel | None = None) -> None:
         self.module = module
         self.project = project
         self.path = module.path
         self.chunks: list[tuple[Chunk, ChunkFacts]] = [(chunk, facts_of(chunk)) for chunk in module.chunks]
         for chunk, _ in self.chunks:
             chunk.facts["model"] = self
+        self.top = self.chunks[0][1].module if self.chunks else Scope("module", "", None, None, Chunk("", [], 1))
+        self.top.chunk.facts["model"] = self
         self.module_bindings = self._module_bindings()
         self.x64 = "jax_enable_x64" in module.text and _enables_x64(module.text)
-        self.reset()
-
-    def reset(self) -> None:
-        """Drops what depends on other files."""
-        top = self.chunks[0][1].module if self.chunks else Scope("module", "", None, None, Chunk("", [], 1))
-        self.module_frame = Frame(top, self, None, {})
-        self.__dict__.pop("traced", None)
         self.derived: dict[str, Any] = {}
         """What other layers worked out for this version, by layer; dropped when another file changes."""
+        if previous is not None:
+            self._take_over(previous)
+
+    def _take_over(self, previous: FileModel) -> None:
+        """Drops what was worked out about kept chunks where it rests on something that changed."""
+        change: Change = change_between(previous.chunks, self.chunks)
+        for chunk, _ in self.chunks:
+            for name in chunk.facts.keys() & _KEPT:
+                if self.x64 != previous.x64 or change.touches(chunk.facts[name].rests_on):
+                    del chunk.facts[name]
+
+    def other_file_changed(self, path: str | None) -> None:
+        """Drops what rests on another file; None: on anything outside this one, found or not."""
+        for chunk, _ in self.chunks:
+            for name in chunk.facts.keys() & _KEPT:
+                if path is None or path in chunk.facts[name].rests_on.paths:
+                    del chunk.facts[name]
+        self.derived.clear()
+        self.__dict__.pop("sites", None)
+        self.__dict__.pop("traced", None)
+
+    def kept(self, chunk: Chunk, layer: str, work: Callable[[Evaluator], Any]) -> Any:
+        """What `work` makes of a chunk, kept until something changes that it looked at."""
+        found: Kept | None = chunk.facts.get(layer)
+        if found is None:
+            evaluator = Evaluator(self.project, self)
+            result = work(evaluator)
+            found = chunk.facts[layer] = Kept(result, evaluator.seen)
+        return found.result
+
+    @property
+    def module_frame(self) -> Frame:
+        """The frame of the file's globals, for the project's own evaluator."""
+        return self.project.evaluator.module_frame(self)
 
     def _module_bindings(self) -> dict[str, list[Binding]]:
         found: dict[str, list[Binding]] = {}
@@ -151,7 +131,7 @@ class FileModel:
             line,
             name,
             Range(start, whole.end),
-            _parameters(node),
+            parameters_of(node),
             outer.qualname if outer is not None else None,
             owner.qualname if owner is not None else None,
             decorators,
@@ -173,6 +153,10 @@ class FileModel:
     def _by_qualname(self) -> dict[str, Function]:
         return {function.qualname: function for function in self.functions}
 
+    @cached_property
+    def _by_scope(self) -> dict[Scope, Function]:
+        return {function.scope: function for function in self.functions}
+
     def function(self, qualname: str, line: int | None = None) -> Function | None:
         """The function with that qualified name; with `line`, the one defined there, else the nearest above it."""
         if line is None:
@@ -183,9 +167,8 @@ class FileModel:
 
     def function_of(self, scope: Scope) -> Function:
         """The function whose scope it is, possibly of another file of the project."""
-        model: FileModel = scope.module_part().chunk.facts["model"]
-        found = next((function for function in model.functions if function.scope is scope), None)
-        return found if found is not None else model._function(scope)
+        model: FileModel = scope.chunk.facts["model"]
+        return model._by_scope.get(scope) or model._function(scope)
 
     def function_at(self, position: Position) -> Function | None:
         """The innermost function around `position`, decorators included."""
@@ -195,25 +178,30 @@ class FileModel:
     # -- tracing
 
     @cached_property
-    def traced(self) -> tuple[TracedSite, ...]:
-        """Every place of this file where a known function is compiled."""
-        found = [self._traced_site(site) for site in sites.find(self)]
-        return tuple(sorted(found, key=lambda site: site.place))
+    def sites(self) -> list[Site]:
+        """Every place of this file where a known function is compiled, in source order."""
+        found: list[Site] = []
+        for chunk, facts in self.chunks:
+            found += self.kept(chunk, "sites", partial(find, self, facts))
+        return found
 
-    def _traced_site(self, site: sites.Site) -> TracedSite:
-        assert site.target.function is not None
-        nums, names = sites.static_options(site.value)
+    @cached_property
+    def traced(self) -> tuple[TracedSite, ...]:
+        """`sites` with places in the current text."""
+        return tuple(sorted((self.traced_site(site) for site in self.sites), key=lambda site: site.place))
+
+    def traced_site(self, site: Site) -> TracedSite:
+        """A site with places in the current text."""
         return TracedSite(
-            self.function_of(site.target.function.scope),
-            site.value.transform.name.rpartition(".")[2],
+            self.function_of(site.function),
+            site.transform,
             self.module.range(site.scope.chunk, site.node),
             self.path,
-            nums,
-            names,
-            sites.static_parameters(site.target, nums, names),
-            tuple(entry.name.rpartition(".")[2] for entry in site.target.chain),
-            value=site.value,
-            scope=site.scope,
+            site.static_nums,
+            site.static_names,
+            site.statics,
+            site.chain,
+            site=site,
         )
 
     def traced_at(self, position: Position) -> TracedSite | None:
@@ -291,14 +279,17 @@ class FileModel:
         return other.place(found[-1].scope, found[-1].node) if other is not None and found else None
 
     def place(self, scope: Scope, node: ast.AST) -> Place:
-        """Place of a tree that stands in `scope`, possibly of another file."""
-        chunk = scope.chunk
-        model: FileModel = chunk.facts["model"]
+        """Place of a tree that stands in `scope`, possibly of another file; of a definition, its name."""
+        model: FileModel = scope.chunk.facts["model"]
+        return model.place_in(scope.chunk, node)
+
+    def place_in(self, chunk: Chunk, node: ast.AST) -> Place:
+        """Place of a tree of one of this file's chunks; of a definition, its name."""
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             inner = facts_of(chunk).by_node.get(id(node))
             if inner is not None:
-                return Place(model.path, model.name_range(inner))
-        return Place(model.path, model.module.range(chunk, node))
+                return Place(self.path, self.name_range(inner))
+        return Place(self.path, self.module.range(chunk, node))
 
     # -- what the evaluator asks
 
@@ -350,15 +341,17 @@ class FileModel:
             found += [b for b in bindings[len(before) :] if loops & set(b.block)]
         return found[::-1] if found else bindings
 
-    def calls_named(self, name: str, within: Scope | None = None) -> list[tuple[ast.Call, Scope]]:
+    def calls_named(self, name: str) -> list[tuple[ast.Call, Scope]]:
         """Calls of something whose last component is `name`."""
-        if within is not None and within.kind != "module":
-            calls = facts_of(within.chunk).calls.get(name, [])
-            return [(call, scope) for call, scope in calls if scope.owner() is within]
         found: list[tuple[ast.Call, Scope]] = []
         for _, facts in self.chunks:
             found += facts.calls.get(name, ())
         return found
+
+    def calls_within(self, name: str, scope: Scope) -> list[tuple[ast.Call, Scope]]:
+        """Such calls in one function, or in the chunk of a module's part."""
+        calls = facts_of(scope.chunk).calls.get(name, ())
+        return [(call, where) for call, where in calls if where.owner() is scope]
 
     def other_names(self, name: str) -> set[str]:
         """Names given to what wraps `name`: `solve = jax.jit(objective)`."""
@@ -387,25 +380,3 @@ def _first_parameter(scope: Scope) -> list[str]:
 def _enables_x64(text: str) -> bool:
     flat = squeezed(text)
     return '"jax_enable_x64",True' in flat or "jax_enable_x64=True" in flat
-
-
-def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[Parameter, ...]:
-    args = node.args
-    plain = [*args.posonlyargs, *args.args]
-    without = len(plain) - len(args.defaults)
-    found = []
-    for number, argument in enumerate(plain):
-        kind = "positional-only" if number < len(args.posonlyargs) else "positional"
-        found.append(_parameter(argument, kind, number >= without))
-    if args.vararg is not None:
-        found.append(_parameter(args.vararg, "star", False))
-    for argument, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        found.append(_parameter(argument, "keyword-only", default is not None))
-    if args.kwarg is not None:
-        found.append(_parameter(args.kwarg, "double-star", False))
-    return tuple(found)
-
-
-def _parameter(argument: ast.arg, kind: str, has_default: bool) -> Parameter:
-    annotation = None if argument.annotation is None else ast.unparse(argument.annotation)
-    return Parameter(argument.arg, kind, annotation, has_default)

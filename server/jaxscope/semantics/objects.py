@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from jaxscope.semantics import calls
+from jaxscope.semantics.annotations import annotated
+from jaxscope.semantics.arguments import Given, bind, parameters
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.scopes import AttributeWrite, Binding, Scope
 from jaxscope.semantics.values import (
@@ -52,7 +53,7 @@ def _decorate(ev: Evaluator, decorator: ast.expr, value: Value, scope: Scope, fr
     if isinstance(by, External) and (entry := transform(by.name)) is not None and not entry.loop:
         return Transformed(entry, value, options, decorator, frame)
     if isinstance(by, FunctionValue):
-        made = calls.call_value(ev, by, calls.Given([value], {}, False), decorator, frame)
+        made = ev.call(by, Given([value], {}, False), decorator, frame)
         if isinstance(made, Transformed) and made.target == value:
             return Transformed(made.transform, value, made.options, decorator, frame)
     return value
@@ -114,7 +115,7 @@ def method_scope(ev: Evaluator, cls: ClassValue, name: str) -> tuple[Scope, Clas
 # ---------------------------------------------------------------- instances
 
 
-def construct(ev: Evaluator, cls: ClassValue, given: calls.Given, frame: Frame) -> Value:
+def construct(ev: Evaluator, cls: ClassValue, given: Given, frame: Frame) -> Value:
     """An instance made by calling the class."""
     found = method_scope(ev, cls, "__init__")
     if found is None:
@@ -128,7 +129,7 @@ def construct(ev: Evaluator, cls: ClassValue, given: calls.Given, frame: Frame) 
         return Instance(cls, None)
     init = Frame(scope, owner.frame.model, owner.frame, traced=frame.traced, depth=frame.depth + 1)
     instance = Instance(cls, init)
-    init.parameters = calls.bind(ev, scope, given, owner.frame, instance)
+    init.parameters = bind(ev, scope, given, owner.frame, instance)
     return instance
 
 
@@ -170,7 +171,7 @@ def _attribute(ev: Evaluator, value: Instance | ClassValue, cls: ClassValue, nam
                 return found
             field = _annotated_fields(one.scope).get(name)
             if field is not None:
-                return calls.annotated(ev, field.annotation, one.scope, frame)
+                return annotated(ev, field.annotation, one.scope, frame)
     return UNKNOWN
 
 
@@ -181,7 +182,7 @@ def _writes(cls: ClassValue, name: str) -> list[AttributeWrite]:
         if method.kind != "function":
             continue
         first = method.name in ("__init__", "__post_init__", "setup")
-        own = calls.parameters(method.function_node)[:1]
+        own = parameters(method.function_node)[:1]
         found += [(first, w) for w in method.writes if w.attribute == name and [w.root] == own]
     return [write for _, write in found]
 
@@ -222,7 +223,7 @@ def _bound_method(ev: Evaluator, value: Instance | ClassValue, method: Scope, cl
     if has_decorator(method, "property") or has_decorator(method, "cached_property"):
         if own is None:
             return UNKNOWN
-        return calls.call_function(ev, FunctionValue(method, cls.frame, own), calls.Given([], {}, False), cls.frame)
+        return ev.call(FunctionValue(method, cls.frame, own), Given([], {}, False), method.function_node, cls.frame)
     for decorator in reversed(getattr(method.node, "decorator_list", [])):
         function = _decorate(ev, decorator, function, cls.scope, ev.frame_of(cls.scope, cls.frame))
     return function
@@ -232,7 +233,7 @@ def is_self(scope: Scope, name: str) -> bool:
     """Is `name` the parameter of a method that holds its object or class?"""
     if scope.parent is None or scope.parent.kind != "class" or has_decorator(scope, "staticmethod"):
         return False
-    return calls.parameters(scope.function_node)[:1] == [name]
+    return parameters(scope.function_node)[:1] == [name]
 
 
 # ---------------------------------------------------------------- who calls a function
@@ -242,10 +243,10 @@ def calls_of(ev: Evaluator, scope: Scope, frame: Frame) -> list[tuple[ast.Call, 
     """Calls of a function in its own file, with the scopes that they stand in; of `__init__` the calls of its class."""
     cls = scope.parent if scope.parent is not None and scope.parent.kind == "class" else None
     wanted = cls if cls is not None and scope.name == "__init__" else scope
-    names = {wanted.name, *frame.model.other_names(wanted.name)}
+    names = {wanted.name, *ev.other_names(frame.model, wanted.name)}
     found = []
     for name in names - {"<lambda>"}:
-        for call, where in frame.model.calls_named(name):
+        for call, where in ev.calls_named(frame.model, name):
             value = ev.evaluate(call.func, where, ev.generic_frame(where, frame.model))
             method = value == UNKNOWN and cls is not None and isinstance(call.func, ast.Attribute)
             if called_scope(value) is wanted or method:

@@ -50,8 +50,11 @@ class Project:
         """`path` is open in an editor with this text."""
         path = os.path.abspath(path)
         old = self._open.get(path) or self.module(path)
+        if old is None:  # a new file may be what an import means from now on
+            self._resolved.clear()
+            for model in self._models.values():
+                model.other_file_changed(None)
         self._open[path] = parse(path, text, old)
-        self._resolved.clear()
 
     def forget(self, path: str) -> None:
         """`path` is no longer open: what is on disk counts again."""
@@ -69,16 +72,14 @@ class Project:
         kept = self._models.get(path)
         if kept is not None and kept.module is module:
             return kept
-        self._models[path] = model = FileModel(module, self)
-        self._start_over()
-        return model
-
-    def _start_over(self) -> None:
-        """A file changed: values worked out with the help of its old text are dropped."""
+        self._models[path] = model = FileModel(module, self, kept)
         self.evaluator = Evaluator(self)
-        self._resolved.clear()
-        for model in self._models.values():
-            model.reset()
+        if kept is None:
+            self._resolved.clear()
+        for other in self._models.values():
+            if other is not model:
+                other.other_file_changed(path)
+        return model
 
     # -- imports
 

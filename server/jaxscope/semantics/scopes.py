@@ -143,6 +143,8 @@ class ChunkFacts:
     """Block of each name that is read, by `id` of its tree."""
     calls: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=dict)
     """Calls by the last component of what is called; empty for the result of another call."""
+    decorated: list[tuple[Binding, Scope]] = field(default_factory=list)
+    """Decorated functions, with the scopes that they are defined in."""
     aliases: dict[str, set[str]] = field(default_factory=dict)
     """`a = wrap(b)`: from the last component of `b` to those of `a`."""
 
@@ -242,7 +244,10 @@ class _Builder:
                 self._expr(argument.annotation, node)
         if node.returns is not None:
             self._expr(node.returns, node)
-        self._bind(Binding(node.name, "def", node, self.scope, order=(node.lineno, node.col_offset)))
+        binding = Binding(node.name, "def", node, self.scope, order=(node.lineno, node.col_offset))
+        self._bind(binding)
+        if node.decorator_list:
+            self.facts.decorated.append((binding, self.scope))
         saved = self._enter("function", node.name, node)
         self._bind_parameters(node.args)
         self._body(node.body)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jaxscope.semantics import calls, objects
-from jaxscope.semantics.scopes import Scope
+from jaxscope.semantics import objects
+from jaxscope.semantics.arguments import parameters
+from jaxscope.semantics.scopes import Binding, ChunkFacts, Scope
 from jaxscope.semantics.values import (
     Const,
     External,
@@ -64,45 +65,69 @@ def peel(ev: Evaluator, value: Value) -> Target:
     return target
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Site:
-    """One place where a function is compiled."""
+    """One place where a known function is compiled. Holds no values: it outlives the evaluation that found it."""
 
-    value: Transformed
-    target: Target
-    node: ast.AST
+    node: ast.expr
+    """The decorator or call."""
     scope: Scope
-    """Where `node` stands."""
+    """Where that stands."""
+    binding: Binding | None
+    """The decorated definition; None for a call."""
+    function: Scope
+    """The compiled function, possibly of another file."""
+    transform: str
+    chain: tuple[str, ...]
+    static_nums: tuple[int, ...]
+    static_names: tuple[str, ...]
+    statics: tuple[str, ...]
+
+    def value(self, ev: Evaluator, model: FileModel) -> Transformed | None:
+        """What is compiled, as `ev` sees it."""
+        frame = ev.generic_frame(self.scope, model)
+        if self.binding is not None:
+            layers = _layers(ev.binding_value(self.binding, frame))
+            return next((layer for layer in layers if layer.call is self.node), None)
+        found = ev.evaluate(self.node, self.scope, frame)
+        return found if isinstance(found, Transformed) else None
 
 
-def find(model: FileModel) -> Iterator[Site]:
-    """All sites of a file whose function is known."""
-    seen: set[int] = set()
-    for value, node, scope in _candidates(model):
-        target = peel(model.project.evaluator, value)
-        if target.function is not None and id(node) not in seen:
-            seen.add(id(node))
-            yield Site(value, target, node, scope)
+def find(model: FileModel, facts: ChunkFacts, ev: Evaluator) -> list[Site]:
+    """The sites of one chunk, in source order."""
+    found: dict[int, Site] = {}
+    for value, binding, scope in _candidates(model, facts, ev):
+        target = peel(ev, value)
+        if target.function is not None and id(value.call) not in found:
+            nums, names = static_options(value)
+            found[id(value.call)] = Site(
+                value.call,
+                scope,
+                binding,
+                target.function.scope,
+                value.transform.name.rpartition(".")[2],
+                tuple(entry.name.rpartition(".")[2] for entry in target.chain),
+                nums,
+                names,
+                static_parameters(target, nums, names),
+            )
+    return sorted(found.values(), key=lambda site: (site.node.lineno, site.node.col_offset))
 
 
-def _candidates(model: FileModel) -> Iterator[tuple[Transformed, ast.AST, Scope]]:
-    ev = model.project.evaluator
-    for function in model.functions:
-        node = function.scope.node
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.decorator_list:
-            outer = function.scope.parent or function.scope
-            bindings = [b for b in outer.bindings.get(function.name, ()) if b.node is node]
-            for binding in bindings:
-                value = ev.binding_value(binding, ev.generic_frame(outer, model))
-                for layer in _layers(value):
-                    if layer.transform.is_jit:
-                        yield layer, layer.call, outer
-                        break
-    for name in _COMPILING | {""} | _local_names(model):
-        for call, scope in model.calls_named(name):
-            value = ev.evaluate(call, scope, ev.generic_frame(scope, model))
-            if isinstance(value, Transformed) and value.transform.is_jit and value.call is call:
-                yield value, call, scope
+def _candidates(
+    model: FileModel, facts: ChunkFacts, ev: Evaluator
+) -> Iterator[tuple[Transformed, Binding | None, Scope]]:
+    for binding, outer in facts.decorated:
+        for layer in _layers(ev.binding_value(binding, ev.generic_frame(outer, model))):
+            if layer.transform.is_jit:
+                yield layer, binding, outer
+                break
+    for name, calls in facts.calls.items():
+        if name in _COMPILING or not name or _is_local_name(model, name, ev):
+            for call, scope in calls:
+                value = ev.evaluate(call, scope, ev.generic_frame(scope, model))
+                if isinstance(value, Transformed) and value.transform.is_jit and value.call is call:
+                    yield value, None, scope
 
 
 def _layers(value: Value) -> Iterator[Transformed]:
@@ -111,22 +136,22 @@ def _layers(value: Value) -> Iterator[Transformed]:
         value = value.target
 
 
-def _local_names(model: FileModel) -> set[str]:
-    """Names of this file under which a compiling transform is called: import aliases, `jit = partial(jax.jit, ...)`."""
-    ev = model.project.evaluator
-    found = set()
-    for name, bindings in model.module_bindings.items():
-        for binding in bindings:
-            if binding.kind == "import":
-                if binding.attribute and (binding.attribute in _COMPILING):
-                    found.add(name)
-            elif binding.kind == "assign" and isinstance(binding.value, (ast.Call, ast.Attribute, ast.Name)):
-                value = ev.binding_value(binding, model.module_frame)
-                if isinstance(value, PartialValue):
-                    value = value.target
-                if isinstance(value, External) and (entry := transform(value.name)) is not None and entry.is_jit:
-                    found.add(name)
-    return found
+def _is_local_name(model: FileModel, name: str, ev: Evaluator) -> bool:
+    """Is it a global under which a compiling transform is called: an import alias, `jit = partial(jax.jit, ...)`?"""
+    bindings = model.module_bindings.get(name, ())
+    for binding in bindings:
+        if binding.kind == "import":
+            if binding.attribute in _COMPILING:
+                ev.seen.names.add(name)
+                return True
+        elif binding.kind == "assign" and isinstance(binding.value, (ast.Call, ast.Attribute, ast.Name)):
+            value = ev.binding_value(binding, ev.module_frame(model))
+            value = value.target if isinstance(value, PartialValue) else value
+            ev.seen.names.add(name)
+            if isinstance(value, External) and (entry := transform(value.name)) is not None and entry.is_jit:
+                return True
+    ev.seen.names.add(name)
+    return False
 
 
 def static_options(value: Transformed) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -148,7 +173,7 @@ def static_parameters(target: Target, nums: tuple[int, ...], names: tuple[str, .
     """Names of the static parameters of the function, self and parameters bound by `partial` not counted."""
     if target.function is None:
         return ()
-    own = calls.parameters(target.function.scope.function_node)
+    own = parameters(target.function.scope.function_node)
     if target.function.bound is not None:
         own = own[1:]
     for partial in reversed(target.partials):

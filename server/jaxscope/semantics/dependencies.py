@@ -1,0 +1,60 @@
+"""What a worked-out fact rests on, so that an edit drops only the facts that it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jaxscope.source.module import Chunk
+
+if TYPE_CHECKING:
+    from jaxscope.semantics.scopes import ChunkFacts
+
+
+@dataclass(slots=True)
+class Dependencies:
+    """Everything that was looked at in one evaluation."""
+
+    chunks: set[Chunk] = field(default_factory=set)
+    """Parts of the file whose trees were evaluated."""
+    names: set[str] = field(default_factory=set)
+    """Globals of the file that were looked up, also those that it lacks."""
+    calls: set[str] = field(default_factory=set)
+    """Names whose calls, or whose other names, were searched for in the file."""
+    paths: set[str] = field(default_factory=set)
+    """Other files of the project."""
+
+
+@dataclass(slots=True)
+class Change:
+    """What differs between two versions of a file."""
+
+    chunks: set[Chunk]
+    """Chunks that are gone."""
+    names: set[str]
+    """Globals bound in chunks that are gone or new."""
+    calls: set[str]
+    """Names called or wrapped in them."""
+
+    def touches(self, found: Dependencies) -> bool:
+        """May a fact that rests on `found` be different now?"""
+        return not (
+            self.chunks.isdisjoint(found.chunks)
+            and self.names.isdisjoint(found.names)
+            and self.calls.isdisjoint(found.calls)
+        )
+
+
+def change_between(old: Iterable[tuple[Chunk, ChunkFacts]], new: Iterable[tuple[Chunk, ChunkFacts]]) -> Change:
+    """The change from one version's chunks to the next one's."""
+    before, after = dict(old), dict(new)
+    gone = {chunk: facts for chunk, facts in before.items() if chunk not in after}
+    come = {chunk: facts for chunk, facts in after.items() if chunk not in before}
+    names: set[str] = set()
+    calls: set[str] = set()
+    for facts in (*gone.values(), *come.values()):
+        names |= facts.module.bindings.keys()
+        calls |= facts.calls.keys()
+        calls |= facts.aliases.keys()
+    return Change(set(gone), names, calls)
