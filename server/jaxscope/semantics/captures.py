@@ -59,8 +59,8 @@ class _Found:
     """Functions whose code runs while tracing."""
     enclosed: frozenset[Scope]
     """Functions around the sites that were taken to be traced themselves."""
-    compiled: frozenset[Scope]
-    """Compiled functions of the file at that time."""
+    asked: dict[Scope, bool]
+    """Functions that were met, and whether they are compiled by themselves."""
 
 
 class _Survey:
@@ -98,15 +98,17 @@ class _Survey:
 
     def _of_chunk(self, chunk: Chunk, sites: list[Site], enclosed: frozenset[Scope]) -> _Found:
         kept = chunk.facts.get("captures")
-        if kept is not None and not (kept.result.enclosed == enclosed and kept.result.compiled == self.compiled):
+        if kept is not None and (
+            kept.result.enclosed != enclosed
+            or any((scope in self.compiled) is not was for scope, was in kept.result.asked.items())
+        ):
             del chunk.facts["captures"]
 
         def work(ev: Evaluator) -> _Found:
-            reached: set[Scope] = set()
-            captures: list[Capture] = []
+            found = _Found([], set(), enclosed, {})
             for site in sites:
-                captures += _Walk(self, ev, site, enclosed, reached).run()
-            return _Found(captures, reached, enclosed, self.compiled)
+                found.captures += _Walk(self, ev, site, found).run()
+            return found
 
         found: _Found = self.model.kept(chunk, "captures", work)
         return found
@@ -131,15 +133,12 @@ class _Outer:
 class _Walk:
     """One compiled function."""
 
-    def __init__(
-        self, survey: _Survey, ev: Evaluator, site: Site, enclosed: frozenset[Scope], reached: set[Scope]
-    ) -> None:
+    def __init__(self, survey: _Survey, ev: Evaluator, site: Site, chunk: _Found) -> None:
         self.model = survey.model
         self.compiled = survey.compiled
+        self.chunk = chunk
         self.site = site
         self.ev = ev
-        self.enclosed = enclosed
-        self.reached = reached
         self.found: dict[object, Capture] = {}
         self.visited: set[object] = set()
         self.lexical = set(site.function.walk())
@@ -165,7 +164,7 @@ class _Walk:
         if frame.parent is None or frame.traced:
             return frame
         parent = self._home(frame.parent)
-        if frame.scope in self.enclosed or parent.traced:
+        if frame.scope in self.chunk.enclosed or parent.traced:
             return Frame(frame.scope, frame.model, parent, _all_tracers(frame.scope), traced=True)
         return frame
 
@@ -249,7 +248,7 @@ class _Walk:
 
     def _walk(self, scope: Scope, frame: Frame) -> None:
         self.ev.look_at(scope)
-        self.reached.add(scope)
+        self.chunk.reached.add(scope)
         for read in scope.reads:
             self._read(read, scope, frame)
         for call, _ in scope.calls:
@@ -257,9 +256,15 @@ class _Walk:
         for child in scope.children:
             if not child.is_function:
                 self._walk(child, frame)
-            elif child not in self.compiled:
+            elif not self._is_compiled(child):
                 inner = Frame(child, frame.model, frame, _all_tracers(child), traced=True)
                 self._walk(child, inner)
+
+    def _is_compiled(self, scope: Scope) -> bool:
+        """Has it a site of its own, which reports what it captures?"""
+        compiled = scope in self.compiled
+        self.chunk.asked[scope] = compiled
+        return compiled
 
     def _read(self, read: Read, scope: Scope, frame: Frame) -> None:
         owner = self.ev.owner(read.name, scope)
@@ -354,7 +359,7 @@ class _Walk:
         key = (id(scope), id(function.frame), _hashable(function.bound))
         if function.frame.traced and scope in self.lexical:
             return
-        if key in self.visited or scope in self.compiled or self.depth > _DEEPEST:
+        if key in self.visited or self._is_compiled(scope) or self.depth > _DEEPEST:
             return
         self.visited.add(key)
         if given is None or target.chain or target.partials or target.instance is not None:
