@@ -6,8 +6,9 @@ import ast
 from dataclasses import dataclass
 
 from jaxscope.refactor.names import File, identifiers
-from jaxscope.refactor.syntax import add_argument, add_keyword, replace
+from jaxscope.refactor.syntax import add_argument, add_keyword, ensure_import
 from jaxscope.text.edit import Edit
+from jaxscope.text.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,14 @@ class Site:
     first: int = 0
     """Position in the call's arguments of the function's own first one."""
     forward: bool = False
+    bind: bool = False
+    """The expression is wrapped in a `partial` that gives the argument by name."""
 
     @property
     def count(self) -> int | None:
         """Positional arguments given; None when unknown."""
+        if self.bind:
+            return None
         if self.forward:
             return len(self.form.names) if self.form.exact else None
         assert isinstance(self.node, ast.Call)
@@ -50,7 +55,11 @@ def handed_over(site: Site, text: str) -> list[Edit]:
     """Edits that pass `text` at the site. Raises Refused where it can be given neither by position nor by name."""
     form, file = site.form, site.file
     if site.forward:
-        return [replace(file.layout, site.node, _forwarding(site, text))]
+        return _around(site, *_forwarding(site, text))
+    if site.bind:
+        partial = partial_name(file, site.node)
+        imports = [] if partial else ensure_import(file.layout, file.tree, "import functools")
+        return [*imports, *_around(site, f"{partial or 'functools.partial'}(", f", {form.keyword}={text})")]
     assert isinstance(site.node, ast.Call)
     args = site.node.args[site.first :]
     starred = [number for number, arg in enumerate(args) if isinstance(arg, ast.Starred)]
@@ -63,16 +72,34 @@ def handed_over(site: Site, text: str) -> list[Edit]:
     return add_keyword(file.layout, site.node, f"{form.keyword}={text}")
 
 
-def _forwarding(site: Site, text: str) -> str:
-    """A lambda in place of the function, which adds the argument."""
-    form, source = site.form, site.file.layout.source(site.node)
+def partial_name(file: File, node: ast.expr) -> str | None:
+    """How `functools.partial` is called where `node` stands; None when it is not imported."""
+    scope = file.scope_of(node)
+    for name, bindings in file.top.bindings.items():
+        if file.lookup(scope, name) is not file.top or any(binding.kind != "import" for binding in bindings):
+            continue
+        found = {(binding.module, binding.attribute) for binding in bindings}
+        if found == {("functools", "partial")}:
+            return name
+        if found == {("functools", "")}:
+            return f"{name}.partial"
+    return None
+
+
+def _around(site: Site, before: str, after: str) -> list[Edit]:
+    span = site.file.layout.span(site.node)
+    return [Edit(Span(span.start, span.start), before), Edit(Span(span.end, span.end), after)]
+
+
+def _forwarding(site: Site, text: str) -> tuple[str, str]:
+    """What is written before and after the function to make a lambda that adds the argument."""
+    form = site.form
     if identifiers(ast.parse(text)) & set(form.names) or identifiers(site.node) & set(form.names):
         raise site.file.refuse("A parameter here has the name of what is to be passed.", site.node)
-    if isinstance(site.node, ast.Lambda):
-        source = f"({source})"
     arguments = list(form.names)
     if form.index is None:
         arguments.append(f"{form.keyword}={text}")
     else:
         arguments.insert(form.index, text)
-    return f"lambda {', '.join(form.names)}: {source}({', '.join(arguments)})"
+    opening, closing = ("(", ")") if isinstance(site.node, ast.Lambda) else ("", "")
+    return f"lambda {', '.join(form.names)}: {opening}", f"{closing}({', '.join(arguments)})"

@@ -14,6 +14,7 @@ from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
 from jaxscope.refactor.contents import Contents
 from jaxscope.refactor.edits import Edits
+from jaxscope.refactor.escapes import Escapes
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File, enclosing, identifiers
 from jaxscope.refactor.options import OptionShift
@@ -177,6 +178,9 @@ class Threading:
             return self._given(use, parent, form)
         if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) and parent.value is node:
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            if len(targets) == 1 and isinstance(targets[0], ast.Attribute):
+                kept = f"The function is kept in `{ast.unparse(targets[0])}`, so that its calls cannot be seen."
+                return self._bound(use, form, kept)
             sites = [site for target in targets for site in self._assigned(file, target, form)]
             return sites + (self.follow(Use(file, parent), form) if isinstance(parent, ast.NamedExpr) else [])
         if isinstance(parent, ast.Attribute):
@@ -187,7 +191,16 @@ class Threading:
             given = given_to(file, file.parents[parent], parent)  # branches of a switch
             if given is not None and given.kind == "body":
                 return self._site(Site(file, node, form, forward=True))
-        raise file.refuse(f"`{_short(file, node)}` {_fate(parent)}, so that its calls cannot be seen.", node)
+        return self._bound(use, form, f"`{_short(file, node)}` {_fate(parent)}, so that its calls cannot be seen.")
+
+    def _bound(self, use: Use, form: Form, otherwise: str) -> list[Site]:
+        """The callable is stored or returned: where it is only called afterwards, it is bound to the value there."""
+        if form.keyword is None or not Escapes(self.files, self.compiled).only_called(use):
+            raise use.file.refuse(otherwise, use.node)
+        if form.index is not None and not form.exact:
+            raise use.file.refuse(otherwise, use.node)
+        self.visible.check_made(use.file, use.node)
+        return self._site(Site(use.file, use.node, form, bind=True))
 
     def _assigned(self, file: File, target: ast.expr, form: Form) -> list[Site]:
         if not isinstance(target, ast.Name):

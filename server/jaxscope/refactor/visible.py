@@ -35,6 +35,20 @@ class Visible:
         name = self._existing(file, scope) or self._import(file, scope, node)
         return name + "".join(value.links)
 
+    def check_made(self, file: File, node: ast.expr) -> None:
+        """Raises Refused unless the value certainly exists when the code at `node` runs, rather than later."""
+        value = self.value
+        bindings = value.file.bindings(value.home, value.root)
+        same = file is value.file and file.scope_of(node).owner() is value.home
+        if same and any((b.order > (node.lineno, node.col_offset)) for b in bindings):
+            raise file.refuse(f"`{value.text}` may not exist yet where the function is stored.", node)
+        links = [link[1:] for link in value.links if link.startswith(".")]
+        stores = [store for name in links for store in self.files.attribute_stores(name)]
+        for other, store in stores:
+            here = other is file and other.scope_of(store) is file.scope_of(node)
+            if here and (store.lineno, store.col_offset) > (node.lineno, node.col_offset):
+                raise file.refuse(f"`{value.text}` may not exist yet where the function is stored.", node)
+
     def _existing(self, file: File, scope: Scope) -> str | None:
         for name, bindings in file.top.bindings.items():
             if len(bindings) == 1 and self.files.target(file, bindings[0]) == (self.value.file.path, self.value.root):
