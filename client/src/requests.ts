@@ -13,8 +13,8 @@ export interface PanelParams {
 const REQUEST_FAILED = -32803;
 const CANCELLED = [-32800, -32802];
 
-export const panelModel = (client: LanguageClient, params: PanelParams, token?: CancellationToken): Promise<PanelModel> =>
-  client.sendRequest("jaxscope/panel", params, token);
+export const panelModel = (client: LanguageClient, params: PanelParams): Promise<PanelModel> =>
+  client.sendRequest("jaxscope/panel", params);
 
 export const program = (client: LanguageClient, uri: string, name: string, form: Form, token: CancellationToken) =>
   client.sendRequest<ProgramText>("jaxscope/program", { uri, function: name, stage: "stablehlo", form }, token);
@@ -28,6 +28,10 @@ export const consent = (client: LanguageClient, answer: Consent): Promise<null> 
   client.sendRequest("jaxscope/consent", { answer });
 
 export const restartWorkers = (client: LanguageClient): Promise<null> => client.sendRequest("jaxscope/restart", {});
+
+/** Stops whatever is being done with a file. */
+export const cancel = (client: LanguageClient, uri: string) =>
+  client.sendRequest("workspace/executeCommand", { command: "jaxscope.cancel", arguments: [uri] });
 
 /** The server plans, verifies and applies the fixes by itself, as one change, and says what came of it. */
 export const applyFix = (client: LanguageClient, uri: string, version: number, name: string, fixes: readonly FixRequest[]) => {

@@ -3,12 +3,11 @@ import * as vscode from "vscode";
 import type { FixRequest, Form, FromPanel, Tab, ToPanel, Work } from "../../webview/messages.ts";
 import type { Server } from "../client.ts";
 import type { PanelModel, Timings } from "../protocol.generated.ts";
-import { applyFix, consent, failureOf, panelModel, program, trace, type PanelParams } from "../requests.ts";
+import { applyFix, cancel, consent, failureOf, panelModel, program, time, trace, type PanelParams } from "../requests.ts";
 import { act } from "./panelActions.ts";
 import { Documents } from "./documents.ts";
 import { pageOf } from "./panelPage.ts";
 import { reveal, SourceLight } from "./sourceLight.ts";
-import { timeFunction } from "./timing.ts";
 
 const VIEW_TYPE = "jaxscope.panel";
 const CURSOR_RESTS_MS = 150;
@@ -33,7 +32,7 @@ export class Panel implements vscode.Disposable {
   private ready = false;
   private pinned = false;
   private latest = 0;
-  private rest: NodeJS.Timeout | undefined;
+  private readonly rests = new Map<string, NodeJS.Timeout>();
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -109,8 +108,13 @@ export class Panel implements vscode.Disposable {
   private async load(target: PanelParams): Promise<void> {
     const turn = ++this.latest;
     const model = await panelModel(await this.server.connected(), target);
-    if (turn !== this.latest || !this.view) return; // a later question has been asked meanwhile
-    this.uri = target.uri;
+    if (turn === this.latest) this.show(target.uri, model); // else a later question has been asked meanwhile
+  }
+
+  private show(uri: string, model: PanelModel): void {
+    if (!this.view) return;
+    if (model.function !== this.model?.function || uri !== this.uri) this.timings = undefined;
+    this.uri = uri;
     this.model = model;
     this.view.title = model.function ? `jaxscope: ${model.function}` : "jaxscope";
     this.post({ type: "model", model });
@@ -128,7 +132,7 @@ export class Panel implements vscode.Disposable {
     if (!this.view?.visible || editor.document.languageId !== "python" || editor.document.uri.scheme !== "file") return;
     const line = editor.selection.active.line + 1;
     this.post({ type: "cursor", place: { path: editor.document.uri.fsPath, line } });
-    if (!this.pinned) this.later(CURSOR_RESTS_MS, () => this.follow(editor));
+    if (!this.pinned) this.later("cursor", CURSOR_RESTS_MS, () => this.follow(editor));
   }
 
   /** Goes to the function under the cursor. A line in no traced function of the same file changes nothing. */
@@ -136,21 +140,18 @@ export class Panel implements vscode.Disposable {
     const uri = editor.document.uri.toString();
     const turn = ++this.latest;
     const model = await panelModel(await this.server.connected(), { uri, position: editor.selection.active });
-    if (turn !== this.latest || !this.view || this.pinned) return;
-    if (this.sameFile(uri) && this.model?.function && (!model.function || model.function === this.model.function)) return;
-    this.uri = uri;
-    this.model = model;
-    this.view.title = model.function ? `jaxscope: ${model.function}` : "jaxscope";
-    this.post({ type: "model", model });
+    const elsewhere = !model.function && this.model?.function !== "" && this.sameFile(uri);
+    if (turn === this.latest && !this.pinned && !elsewhere) this.show(uri, model);
   }
 
   private edited(document: vscode.TextDocument): void {
-    if (this.view?.visible && this.sameFile(document.uri.toString())) this.later(EDIT_RESTS_MS, async () => this.reload());
+    if (this.view?.visible && this.sameFile(document.uri.toString())) this.later("edit", EDIT_RESTS_MS, async () => this.reload());
   }
 
-  private later(delay: number, action: () => Promise<void>): void {
-    clearTimeout(this.rest);
-    this.rest = setTimeout(() => action().catch((error: unknown) => this.server.log.warn(failureOf(error).message)), delay);
+  private later(what: "cursor" | "edit", delay: number, action: () => Promise<void>): void {
+    clearTimeout(this.rests.get(what));
+    const run = () => action().catch((error: unknown) => this.server.log.warn(failureOf(error).message));
+    this.rests.set(what, setTimeout(run, delay));
   }
 
   private sameFile(uri: string): boolean {
@@ -185,7 +186,7 @@ export class Panel implements vscode.Disposable {
         this.pinned = message.pinned;
         return;
       case "cancel":
-        return this.work.forEach((source) => source.cancel());
+        return this.cancelWork();
       default:
         return this.askServer(message);
     }
@@ -219,6 +220,12 @@ export class Panel implements vscode.Disposable {
     await applyFix(await this.server.connected(), uri, document.version, this.model?.function ?? "", fixes);
   }
 
+  /** Cancels what the panel asked for, or else the trace that runs by itself. */
+  private async cancelWork(): Promise<void> {
+    for (const source of this.work.values()) source.cancel();
+    if (this.work.size === 0 && this.uri !== undefined) await cancel(await this.server.connected(), this.uri);
+  }
+
   private readProgram(uri: string, form: Form): Promise<void> {
     const name = this.model?.function ?? "";
     return this.during("program", async (token) => {
@@ -231,7 +238,7 @@ export class Panel implements vscode.Disposable {
     const name = this.model?.function ?? "";
     const uri = this.uri ?? "";
     return this.during("time", async (token) => {
-      const timings = await timeFunction(this.server, uri, name, forms, token);
+      const timings = await time(await this.server.connected(), uri, name, forms, token);
       this.timings = { function: name, timings };
       this.post({ type: "timings", function: name, timings });
     });
@@ -256,7 +263,7 @@ export class Panel implements vscode.Disposable {
   }
 
   dispose(): void {
-    clearTimeout(this.rest);
+    for (const rest of this.rests.values()) clearTimeout(rest);
     this.view?.dispose();
     for (const subscription of this.subscriptions) subscription.dispose();
   }
