@@ -111,7 +111,7 @@ USER_BOUNDARY: CodeType = _user_trace.__code__
 
 def _observed_constant(self: Any, aval: Any, value: Any, *rest: Any, **named: Any) -> Any:
     tracer = _new_const(self, aval, value, *rest, **named)
-    if _observer is not None and getattr(value, "shape", ()):
+    if _observer is not None and getattr(value, "shape", ()) and not isinstance(value, core.Tracer):
         _observer.constant(value, sys._getframe(1))
     return tracer
 

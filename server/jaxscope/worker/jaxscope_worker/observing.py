@@ -6,8 +6,9 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 from dataclasses import dataclass, field
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 from . import arrays, jax_compat, naming, retracing, signatures, targets
@@ -62,6 +63,8 @@ class Observer:
         """By the constant's key, over all traces: a nested jit's body may have been traced under another function."""
         self._by_jaxpr: dict[int, Record] = {}
         self._keep: list[Any] = []
+        self._foreign: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Functions of JAX's own, met before."""
         self._stacks = threading.local()
         self._lock = threading.Lock()
         self._reported: BaseException | None = None
@@ -90,10 +93,13 @@ class Observer:
     # ------------------------------------------------------------ records
 
     def _begin(self, call: JitCall, caller: FrameType) -> Record | None:
-        if targets.is_library(call.fun):
+        is_function = isinstance(call.fun, FunctionType)
+        if is_function and call.fun in self._foreign:
             return None
         target = targets.find(call, self.files)
         if target is None and _is_jax(call.fun):
+            if is_function:
+                self._foreign.add(call.fun)
             return None
         at = self._calling(caller)
         stack = self._stack()

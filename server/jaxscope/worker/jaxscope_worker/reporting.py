@@ -12,9 +12,6 @@ from .session import LiveConstant, Program, Session
 from .walking import Found, Walk
 from .wire.messages import Constant, TracedFunction
 
-_NAMED_JAXPR_EQUATIONS = 2_000
-"""Larger jaxprs are printed only when asked for; their variables are then named without printing."""
-
 
 class Reporter:
     """Reports the records of one observer."""
@@ -57,7 +54,7 @@ class Reporter:
         path, qualname, line = place
         large = sorted((f for f in walk.constants if f.bytes >= self.observer.min_bytes), key=lambda f: -f.bytes)
         small = [f for f in walk.constants if f.bytes < self.observer.min_bytes]
-        names = self._variables(closed, walk)
+        names = self._variables(closed, large)
         constants = tuple(self._constant(found, record, names) for found in large)
         inner, _ = walking.parts(closed)
         signature = (
@@ -118,13 +115,14 @@ class Reporter:
         found = self.files.definition(code)
         return (self.files.path(code.co_filename), found.qualname, found.line) if found is not None else None
 
-    def _variables(self, closed: Any, walk: Walk) -> dict[Any, str]:
-        if not any(f.bytes >= self.observer.min_bytes for f in walk.constants):
-            return {}
-        if walk.equations <= _NAMED_JAXPR_EQUATIONS:
-            return jax_compat.printed(closed)[1]
+    def _variables(self, closed: Any, large: list[Found]) -> dict[Any, str]:
+        """Names of the constvars in the printed jaxpr. Printing takes longer than all else, so it is put off: JAX
+        numbers the constvars of the outermost jaxpr first."""
         inner, _ = walking.parts(closed)
-        return {var: _letters(index) for index, var in enumerate(inner.constvars)}
+        names = {var: _letters(index) for index, var in enumerate(inner.constvars)}
+        if all(found.var is None or found.var in names for found in large):
+            return names
+        return jax_compat.printed(closed)[1]
 
     def _constant(self, found: Found, record: Record, names: dict[Any, str]) -> Constant:
         name = self._name(found, record)

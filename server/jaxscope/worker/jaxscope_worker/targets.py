@@ -12,7 +12,6 @@ from .jax_compat import JitCall
 from .sources import UserFiles
 
 _DEPTH = 30
-_OURS_TO_SKIP = ("jax", "jaxlib", "numpy", "scipy", "functools")
 
 
 @dataclass
@@ -32,13 +31,6 @@ class _Binding:
     positional: int = 0
     named: set[str] = field(default_factory=set)
     receiver: str | None = None
-
-
-def is_library(fun: Any) -> bool:
-    """Is it plainly one of JAX's own functions, with nothing of anybody else's inside?"""
-    if not isinstance(fun, FunctionType) or hasattr(fun, "__wrapped__"):
-        return False
-    return not fun.__closure__ and (fun.__module__ or "").split(".")[0] in _OURS_TO_SKIP
 
 
 def find(call: JitCall, files: UserFiles) -> Target | None:

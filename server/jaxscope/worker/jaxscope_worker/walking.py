@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Iterator
 
+import numpy as np
+
 from . import arrays, jax_compat
 from .sources import UserFiles
 from .wire.messages import Place, Read
@@ -48,6 +50,9 @@ def walk(closed: Any, files: UserFiles, min_bytes: int) -> Walk:
     return Walk(list(walker.found.values()), walker.equations, walker.outermost)
 
 
+_PLAIN = (int, str, bool, float, type(None), type, np.dtype)
+
+
 def is_jaxpr(value: Any) -> bool:
     """Is it a jaxpr, open or closed?"""
     return hasattr(value, "eqns") and (hasattr(value, "invars") or hasattr(value, "consts"))
@@ -63,11 +68,14 @@ def parts(jaxpr: Any) -> tuple[Any, list[tuple[Any, Any]]]:
 def nested(eqn: Any) -> Iterator[tuple[str, Any]]:
     """The jaxprs among an equation's parameters, with the parameter's name."""
     for name, value in eqn.params.items():
-        for jaxpr in _inside(value, 3):
-            yield name, jaxpr
+        if type(value) not in _PLAIN:
+            for jaxpr in _inside(value, 3):
+                yield name, jaxpr
 
 
 def _inside(value: Any, depth: int) -> Iterator[Any]:
+    if type(value) in _PLAIN:
+        return
     if is_jaxpr(value):
         yield value
     elif depth == 0:
