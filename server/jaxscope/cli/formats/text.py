@@ -49,8 +49,8 @@ def _finding(item: Finding, indexes: Mapping[str, LineIndex], style: Style) -> I
     start = item.range.start
     place = style.paint(f"{shown_path(item.path)}:{start.line}:{start.column}:", "bold")
     label = style.paint(item.severity, item.severity)
-    seen = {"static": "inferred", "traced": "traced", "both": "traced"}[item.evidence]
-    yield f"{place} {label} {style.paint(item.rule, 'bold')}: {item.message} [{seen}]"
+    seen = "" if item.evidence == "static" else " [traced]"
+    yield f"{place} {label} {style.paint(item.rule, 'bold')}: {item.message}{seen}"
     margin = " " * len(str(start.line))
     index = indexes.get(item.path)
     line = index.line(start.line).rstrip("\r\n") if index else ""
