@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from lsprotocol import types
 from pygls.protocol import default_converter
@@ -265,11 +265,23 @@ class Editor:
 
 def make_client() -> LanguageClient:
     """A client without the handlers that `Editor` brings."""
-    client = LanguageClient(converter_factory=default_converter)
+    client = LanguageClient(converter_factory=_converter)
     ours = (types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, types.WINDOW_SHOW_MESSAGE)
     kept = {key: value for key, value in DEFAULT_CLIENT_FEATURES.items() if key not in ours}
     register_lsp_features(client, kept)
     return client
+
+
+def _converter() -> Any:
+    """The converter of pygls, mended: it takes every code action that has a command for a mere command."""
+    converter = default_converter()
+
+    def structure(data: Any, _: type) -> types.Command | types.CodeAction:
+        kind = types.Command if isinstance(data.get("command"), str) else types.CodeAction
+        return converter.structure(data, kind)
+
+    converter.register_structure_hook(Union[types.Command, types.CodeAction], structure)  # noqa: UP007
+    return converter
 
 
 def replaced(text: str, place: types.Range, new: str) -> str:

@@ -12,12 +12,20 @@ from programs import UNSIZED, WHITENER
 from pygls.exceptions import JsonRpcException
 
 from conftest import Start
-from editor import capabilities
+from editor import Editor, capabilities
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.jax]
 
 ALLOWED = {"trusted": True, "trace": {"when": "onSave"}}
 READ = types.Range(types.Position(10, 15), types.Position(10, 16))
+
+
+async def fix_of_w(editor: Editor, uri: str) -> types.CodeAction:
+    """The action that passes `W` as an argument."""
+    found = await editor.actions(uri, READ)
+    wanted = [item for item in found if item.title == "Pass `W` as an argument"]
+    assert len(wanted) == 1 and wanted[0].disabled is None, found
+    return wanted[0]
 
 
 async def test_a_save_replaces_the_inferred_finding(start: Start) -> None:
@@ -65,7 +73,7 @@ async def test_the_fix_is_proved_and_applied_with_a_version(start: Start) -> Non
     uri = editor.open("model.py", WHITENER)
     await editor.traced(uri)
     await editor.diagnostics(uri, bool)
-    action = next(one for one in await editor.actions(uri, READ) if one.command)
+    action = await fix_of_w(editor, uri)
     assert action.title == "Pass `W` as an argument" and action.is_preferred
     assert action.command and action.command.command == "jaxscope.applyFix"
     await editor.execute(action.command)
@@ -82,10 +90,10 @@ async def test_a_fix_for_a_text_that_has_changed_is_refused(start: Start) -> Non
     uri = editor.open("model.py", WHITENER)
     await editor.traced(uri)
     await editor.diagnostics(uri, bool)
-    action = next(one for one in await editor.actions(uri, READ) if one.command)
-    assert action.command
+    command = (await fix_of_w(editor, uri)).command
+    assert command
     editor.type(uri, types.Range(types.Position(0, 0), types.Position(0, 0)), "# typed\n")
-    await editor.execute(action.command)
+    await editor.execute(command)
     assert editor.messages == ["Not applied: the text has changed meanwhile."]
 
 
@@ -94,9 +102,9 @@ async def test_typing_while_the_fix_is_being_proved_refuses_the_edit(start: Star
     uri = editor.open("model.py", WHITENER)
     await editor.traced(uri)
     await editor.diagnostics(uri, bool)
-    action = next(one for one in await editor.actions(uri, READ) if one.command)
-    assert action.command
-    running = asyncio.ensure_future(editor.execute(action.command))
+    command = (await fix_of_w(editor, uri)).command
+    assert command
+    running = asyncio.ensure_future(editor.execute(command))
     await asyncio.sleep(0.05)
     editor.type(uri, types.Range(types.Position(0, 0), types.Position(0, 0)), "# typed\n")
     await running
@@ -109,11 +117,11 @@ async def test_typing_as_the_edit_arrives_is_refused_by_the_version(start: Start
     uri = editor.open("model.py", WHITENER)
     await editor.traced(uri)
     await editor.diagnostics(uri, bool)
-    action = next(one for one in await editor.actions(uri, READ) if one.command)
-    assert action.command
+    command = (await fix_of_w(editor, uri)).command
+    assert command
     at = types.Range(types.Position(0, 0), types.Position(0, 0))
     editor.before_applying = lambda: editor.type(uri, at, "# typed\n")
-    await editor.execute(action.command)
+    await editor.execute(command)
     assert editor.texts[uri].text == "# typed\n" + WHITENER
     assert editor.messages == ["Not applied: the text has changed meanwhile."]
 

@@ -5,6 +5,7 @@ Nothing here blocks or runs user code. Evidence is set by whoever owns the worke
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +19,8 @@ from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 from jaxscope.tracing.evidence import Evidence
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, NotTraced, TracedFunction, TraceReply
+
+logger = logging.getLogger(__name__)
 
 _SOURCES = ("declared", "recorded", "run", "annotation", "call site", "guess")
 """Where signatures come from, the most trusted first."""
@@ -201,10 +204,18 @@ class Workspace:
         """The findings in a file, by its source and by what traces showed."""
         cache = self._cached(path)
         if cache.judgement is None:
+            cache.judgement = self._judge(path)
+        return cache.judgement
+
+    def _judge(self, path: str) -> Judgement:
+        try:
             model = self.model(path)
             context = Context(self.config, self.project)
-            cache.judgement = judge(model, context, self.reply(path)) if model else Judgement((), ())
-        return cache.judgement
+            return judge(model, context, self.reply(path)) if model else Judgement((), ())
+        except Exception:
+            # A mistake of a rule must not take the lenses, hovers and traces of the file with it.
+            logger.exception("judging %s", path)
+            return Judgement((), ())
 
     def plans(self, path: str) -> dict[Finding, SourceChange | Refusal]:
         """Fixes of findings in a file that were planned already; forgotten with the next change of anything."""
