@@ -52,5 +52,6 @@ def test_counts_flops_ratios() -> None:
     assert numbers.format_flops(15.4e9) == "15.4 GFLOP"
     assert numbers.format_flops(12) == "12 FLOP"
     assert numbers.format_ratio(1.84) == "1.8 ×"
+    assert numbers.format_ratio(1.03) == "1.03 ×"
     assert numbers.format_ratio(7281.0) == "7,281 ×"
     assert numbers.format_percent(0.806) == "81 %"

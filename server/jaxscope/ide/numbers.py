@@ -45,7 +45,9 @@ def format_flops(flops: float) -> str:
 
 
 def format_ratio(ratio: float) -> str:
-    """`1.8 ×`; whole numbers from 100 on."""
+    """`1.8 ×`; whole numbers from 100 on, two decimals where one would say nothing."""
+    if ratio < 1.05:
+        return f"{ratio:.2f} ×"
     return f"{ratio:,.0f} ×" if ratio >= 99.5 else f"{ratio:.1f} ×"
 
 

@@ -2,7 +2,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-BASIS = jnp.asarray(np.ones((700, 700), np.float32))
+BASIS = jnp.asarray(np.random.default_rng(0).standard_normal((700, 700), np.float32))
 SHIFT = jnp.asarray(np.zeros((8,), np.float32))
 
 

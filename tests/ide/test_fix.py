@@ -1,0 +1,108 @@
+"""Preparing fixes, several at once, and what is said of their proof."""
+
+from __future__ import annotations
+
+import pytest
+from replay import Replay, traced, untraced
+
+from jaxscope.ide import fix
+from jaxscope.ide.jaxpr import first_equations
+from jaxscope.refactor.change import Refusal
+from jaxscope.rules.finding import Finding
+from jaxscope.text.edit import SourceChange
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
+
+
+def findings(replay: Replay) -> list[Finding]:
+    return [item for item in replay.workspace.judgement(replay.path).findings if item.rule == "captured-array"]
+
+
+def changed(planned: SourceChange | Refusal) -> str:
+    assert isinstance(planned, SourceChange)
+    (file,) = planned.files
+    return file.changed
+
+
+def test_the_declared_shapes_get_the_new_argument() -> None:
+    replay = traced("whitener")
+    text = changed(fix.prepare(replay.workspace, findings(replay)[0]))
+    assert "# jaxscope: f32[32,700], f32[700,700]\n@jax.jit\ndef whiten(batch, BASIS):\n" in text
+
+
+def test_the_files_before_and_after_are_what_is_run() -> None:
+    replay = traced("whitener")
+    finding = findings(replay)[0]
+    change = fix.prepare(replay.workspace, finding)
+    assert isinstance(change, SourceChange)
+    request = fix.verification(replay.workspace, change, finding)
+    assert request is not None
+    assert request.before.text == replay.text and request.after.text == changed(change)
+    assert (request.function, request.constant) == ("whiten", "BASIS")
+    assert [item.signature for item in request.after.declared if item.function == "whiten"] == [
+        "f32[32,700], f32[700,700]"
+    ]
+
+
+def test_all_at_once() -> None:
+    replay = untraced("mixture")
+    text = changed(fix.prepare_all(replay.workspace, findings(replay)))
+    names = ", ".join(f"W{index}" for index in range(10))
+    assert f"def mixture(x, {names}):" in text
+    assert text.count("f32[1024,") == 10
+    assert replay.workspace.text(replay.path) == replay.text
+
+
+def test_edits_by_line_leave_equal_lines_alone() -> None:
+    old, new = "a\r\nb\r\nc\n", "a\r\nB\r\nc\nd"
+    edit = fix.line_edits(old, new)
+    assert edit.apply(old) == new and len(edit.edits) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (VerifyReply(True, True, True, True), None),
+        (VerifyReply(True, None, None, None), None),
+        (VerifyReply(False, None, None, None, "it would fail"), "Not applied: it would fail."),
+        (VerifyReply(True, False, True, None), "Not applied: `BASIS` would still be compiled into whiten."),
+        (
+            VerifyReply(True, True, False, None, "the output of whiten would change from f32[3] to f32[4]"),
+            "Not applied: the output of whiten would change from f32[3] to f32[4].",
+        ),
+        (VerifyReply(True, True, True, False), "Not applied: the values that whiten returns would change."),
+        (Failure("timed-out", "stopped after 60 s"), "Not applied: stopped after 60 s."),
+        (Failure("no-jax", "No JAX"), None),
+    ],
+)
+def test_what_speaks_against_it(reply: VerifyReply | Failure, said: str | None) -> None:
+    assert fix.rejection(reply, findings(traced("whitener"))[0]) == said
+
+
+@pytest.mark.parametrize(
+    ("reply", "why", "said"),
+    [
+        (VerifyReply(True, True, True, True), "", "Traced again: constant gone, output unchanged."),
+        (VerifyReply(True, True, True, None), "", "Traced again: constant gone, output types unchanged."),
+        (VerifyReply(True, None, None, None), "", "Not verified: no shapes are known for whiten."),
+        (Failure("no-jax", "No JAX"), "", "Not verified: No JAX."),
+        (None, "your code is not run", "Not verified: your code is not run."),
+    ],
+)
+def test_what_is_said_of_it(reply: VerifyReply | Failure | None, why: str, said: str) -> None:
+    found = findings(traced("whitener"))[:1]
+    assert fix.applied(reply, found, why) == f"BASIS is now an argument of whiten. {said}"
+
+
+def test_a_refusal_names_the_line_once() -> None:
+    assert fix.refused(Refusal("`layer` is a scan body.", "/p/a.py", 43), "/p/a.py") == (
+        "Not offered: `layer` is a scan body (line 43)."
+    )
+    assert fix.refused(Refusal("see line 43", "/p/a.py", 43), "/p/a.py") == "Not offered: see line 43."
+    assert fix.refused(Refusal("called", "/p/b.py", 7), "/p/a.py") == "Not offered: called (b.py line 7)."
+
+
+def test_the_beginning_of_a_jaxpr() -> None:
+    text = traced("whitener").recorded["jaxprs"]["f1"]
+    assert first_equations(text, 12) == (text, 0)
+    head, more = first_equations(text, 4)
+    assert head.splitlines()[-1].strip().startswith("f:f32[32,700] = sub") and more == 1
