@@ -129,11 +129,11 @@ def _claims(model: FileModel, config: Config) -> list[Claim]:
             if capture.via != "numpy-made-inside":
                 found.append(_claim(model, capture, size))
         elif capture.part_of is not None:
-            containers.setdefault((id(capture.site), capture.part_of), []).append(capture)
-    for (_, name), parts in containers.items():
+            containers.setdefault((id(capture.site), capture.part_of[0]), []).append(capture)
+    for parts in containers.values():
         size = _size([leaf for part in parts for leaf in part.leaves], model.x64)
         if len(parts) > 1 and _over(size, config):
-            found.append(_claim(model, _whole(parts, name), size))
+            found.append(_claim(model, _whole(parts), size))
     return found
 
 
@@ -143,10 +143,13 @@ def _over(size: _Size, config: Config) -> bool:
     return size.total is not None and (size.count or 1) > 1 and size.total >= config.total_threshold
 
 
-def _whole(parts: list[Capture], name: str) -> Capture:
+def _whole(parts: list[Capture]) -> Capture:
     """The container of which several known parts are captured."""
-    also = [mark for part in parts[1:] for mark in (part.at, *part.also)]
-    return replace(parts[0], name=name, container=True, also=also)
+    first = min(parts, key=lambda part: (part.at.place.path, part.at.place.range))
+    assert first.part_of is not None
+    name, at = first.part_of
+    also = [mark for part in parts if part is not first for mark in (part.at, *part.also)]
+    return replace(first, name=name, at=at, container=True, also=also)
 
 
 def _claim(model: FileModel, capture: Capture, size: _Size) -> Claim:

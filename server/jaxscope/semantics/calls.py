@@ -138,7 +138,11 @@ def _all_arguments(node: FunctionNode) -> list[ast.arg]:
 def appended(ev: Evaluator, binding: Binding, frame: Frame) -> Value:
     """A list that starts empty: what is appended to it in the same scope."""
     values = []
-    for call, where in frame.model.calls_within("append", binding.scope.owner()):
+    home = binding.scope.owner()
+    for call, where in ev.calls_named(frame.model, "append"):
+        owner = where.owner()
+        if owner is not home and not owner.kind == home.kind == "module":
+            continue
         target = call.func.value if isinstance(call.func, ast.Attribute) else None
         if isinstance(target, ast.Name) and target.id == binding.name and len(call.args) == 1:
             values.append(ev.evaluate(call.args[0], where, ev.frame_of(where, frame)))

@@ -46,8 +46,8 @@ class Capture:
     inner: Scope | None
     """The function that does the read, when it is not the compiled one."""
     bound: Mark | None
-    part_of: str | None = None
-    """Name of the container that it was taken out of by a known key."""
+    part_of: tuple[str, Mark] | None = None
+    """The container that it was taken out of by a known key, as written there."""
     also: list[Mark] = field(default_factory=list)
     """Further reads in the same file."""
 

@@ -302,13 +302,13 @@ class _Walk:
 
     def _descend(
         self, read: Read, value: Value, scope: Scope, frame: Frame
-    ) -> tuple[ast.expr, Value, tuple[ast.expr, ...], str | None]:
+    ) -> tuple[ast.expr, Value, tuple[ast.expr, ...], tuple[str, Mark] | None]:
         """Follows the attributes and known keys after a name to the array, container or function.
 
         Returns the expression that is it, its value, what is written after it, and the container it came from.
         """
         node: ast.expr = read.node
-        container: str | None = None
+        container: tuple[str, Mark] | None = None
         for number, link in enumerate(read.links):
             rest = read.links[number:]
             if isinstance(value, (Array, FunctionValue, Transformed, PartialValue)):
@@ -317,7 +317,7 @@ class _Walk:
                 key = self.ev.evaluate(link.slice, scope, frame)
                 if not isinstance(value, (Sequence, Mapping)) or not isinstance(key, Const):
                     return node, value, rest, container
-                container = container or _written(scope.chunk, node)
+                container = container or (_written(scope.chunk, node), Mark(scope.chunk, node))
             after = self.ev.evaluate(link, scope, frame)
             if isinstance(after, Method) and isinstance(value, (Sequence, Mapping)):
                 return node, value, rest, container
@@ -416,7 +416,13 @@ class _Walk:
     # -- reporting
 
     def _report(
-        self, read: Read, node: ast.expr, value: Value, how: tuple[str, str | None], scope: Scope, frame: Frame
+        self,
+        read: Read,
+        node: ast.expr,
+        value: Value,
+        how: tuple[str, tuple[str, Mark] | None],
+        scope: Scope,
+        frame: Frame,
     ) -> None:
         via, part_of = how
         name = _written(scope.chunk, node)
@@ -444,7 +450,7 @@ class _Walk:
         value: Value,
         inner: Scope | None,
         bound: Mark | None = None,
-        part_of: str | None = None,
+        part_of: tuple[str, Mark] | None = None,
         read_at: Mark | None = None,
     ) -> None:
         found = tuple(leaves(value))

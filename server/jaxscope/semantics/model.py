@@ -348,11 +348,6 @@ class FileModel:
             found += facts.calls.get(name, ())
         return found
 
-    def calls_within(self, name: str, scope: Scope) -> list[tuple[ast.Call, Scope]]:
-        """Such calls in one function, or in the chunk of a module's part."""
-        calls = facts_of(scope.chunk).calls.get(name, ())
-        return [(call, where) for call, where in calls if where.owner() is scope]
-
     def other_names(self, name: str) -> set[str]:
         """Names given to what wraps `name`: `solve = jax.jit(objective)`."""
         found: set[str] = set()

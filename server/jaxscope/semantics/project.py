@@ -44,21 +44,32 @@ class Project:
         except OSError:
             return None
         self._disk[path] = (stamp, module)
+        if kept is not None:
+            self._changed(path)
         return module
 
     def set_text(self, path: str, text: str) -> None:
         """`path` is open in an editor with this text."""
         path = os.path.abspath(path)
         old = self._open.get(path) or self.module(path)
-        if old is None:  # a new file may be what an import means from now on
-            self._resolved.clear()
-            for model in self._models.values():
-                model.other_file_changed(None)
-        self._open[path] = parse(path, text, old)
+        self._open[path] = module = parse(path, text, old)
+        if module is not old:
+            self._changed(None if old is None else path)
 
     def forget(self, path: str) -> None:
         """`path` is no longer open: what is on disk counts again."""
-        self._open.pop(os.path.abspath(path), None)
+        path = os.path.abspath(path)
+        if self._open.pop(path, None) is not None:
+            self._changed(path if os.path.exists(path) else None)
+
+    def _changed(self, path: str | None) -> None:
+        """Drops what was worked out with the help of a file's old text; None: a file came or went."""
+        self.evaluator = Evaluator(self)
+        if path is None:
+            self._resolved.clear()
+        for model in self._models.values():
+            if model.path != path:
+                model.other_file_changed(path)
 
     # -- models
 
@@ -73,12 +84,6 @@ class Project:
         if kept is not None and kept.module is module:
             return kept
         self._models[path] = model = FileModel(module, self, kept)
-        self.evaluator = Evaluator(self)
-        if kept is None:
-            self._resolved.clear()
-        for other in self._models.values():
-            if other is not model:
-                other.other_file_changed(path)
         return model
 
     # -- imports

@@ -1,0 +1,80 @@
+"""What is kept from one version of a file to the next gives the same as starting over."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxscope.config import Config
+from jaxscope.rules.base import Context, judge
+from jaxscope.semantics.project import Project
+
+PARTS = [
+    "import jax\nimport jax.numpy as jnp\nfrom functools import partial\nimport other\n",
+    "N = 1024\n",
+    "N = 512\n",
+    "N = 3\n",
+    "W = jnp.zeros((N, 1024))\n",
+    "W = jnp.zeros((N, 1024), dtype=jnp.int8)\n",
+    "W = other.TABLE\n",
+    "compiled = jax.jit\n",
+    "compiled = partial(jax.jit, static_argnums=0)\n",
+    "def helper(x):\n    return x @ W\n",
+    "@jax.jit\ndef helper(x):\n    return x @ W\n",
+    "@jax.jit\ndef f(x):\n    return helper(x) + 1\n",
+    "@compiled\ndef g(n, x=W):\n    return x @ W\n",
+    "class M:\n    def __init__(self, n):\n        self.w = jnp.zeros((n, 1024))\n\n"
+    "    @partial(jax.jit, static_argnums=0)\n    def step(self, x):\n        return self.w @ helper(x)\n",
+    "m = M(1024)\n",
+    "m = M(N)\n",
+    "m2 = M(4)\n",
+    "def make(n):\n    t = jnp.zeros((n, 1024))\n\n    def inner(x):\n        return t @ x\n\n    return inner\n",
+    "h = jax.jit(make(N))\n",
+    "def outer(x):\n    s = x * 2\n    return jax.jit(lambda v: v + s)(W)\n",
+    "y = outer(W)\n",
+    "k = jax.jit(outer)\n",
+    "# a comment\n\n",
+    "print('é')\n",
+]
+OTHER = ["import jax.numpy as jnp\nTABLE = jnp.zeros((1024, 1024))\n", "TABLE = 3\n"]
+
+versions = st.lists(
+    st.tuples(st.integers(0, 30), st.sampled_from(["insert", "delete", "replace", "other"]), st.sampled_from(PARTS)),
+    min_size=1,
+    max_size=8,
+)
+
+
+def findings(project: Project, path: str) -> list[object]:
+    model = project.model(path)
+    assert model is not None
+    return [model.traced, [repr(f) for f in judge(model, Context(Config(), project)).findings]]
+
+
+@given(st.lists(st.sampled_from(PARTS), min_size=3, max_size=14), versions)
+@settings(max_examples=250, deadline=None)
+def test_kept_facts_are_right(parts: list[str], changes: list[tuple[int, str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, second = str(Path(folder, "case.py")), str(Path(folder, "other.py"))
+        parts = [PARTS[0], *parts]
+        other = OTHER[0]
+        kept = Project(folder)
+        kept.set_text(second, other)
+        kept.set_text(path, "".join(parts))
+        findings(kept, path)
+        for at, what, part in changes:
+            at %= len(parts)
+            if what == "other":
+                other = OTHER[1 - OTHER.index(other)]
+                kept.set_text(second, other)
+            else:
+                parts[at : at + (what != "insert")] = [part] if what != "delete" else []
+                parts = parts or [PARTS[0]]
+                kept.set_text(path, "".join(parts))
+            fresh = Project(folder)
+            fresh.set_text(second, other)
+            fresh.set_text(path, "".join(parts))
+            assert findings(kept, path) == findings(fresh, path)
