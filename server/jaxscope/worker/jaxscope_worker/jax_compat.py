@@ -16,7 +16,7 @@ from typing import Any, Callable, Protocol
 import jax
 import numpy as np
 from jax._src import core, pjit
-from jax._src.interpreters import partial_eval
+from jax._src.interpreters import partial_eval, pxla
 from jax.extend import source_info_util
 
 source_info_util.register_exclusion(os.path.dirname(__file__))  # else JAX writes our lines into the user's programs
@@ -84,21 +84,40 @@ def _observed(*call: Any) -> Any:
     token = observer.begin(jit_call, sys._getframe(1))
     if token is None:
         return _infer_params(*call)
-    return _user_trace(observer, token, call)
+    return _user_trace(observer, token, _infer_params, call, _inferred)
 
 
-def _user_trace(observer: Observer, token: Any, call: tuple[Any, ...]) -> Any:
+def _inferred(result: Any) -> Inferred:
+    first = result[0]
+    if hasattr(first, "params"):
+        return Inferred(first.params, len(getattr(first, "consts", ())))
+    return Inferred(result[1], result[7])
+
+
+def _observed_pmap(info: Any, fun: Any) -> Any:
+    """Stands in for the tracing of `pmap` up to 0.9; later ones go through `_infer_params`."""
+    observer = _observer
+    avals = tuple(getattr(info, "avals", ()))
+    call = JitCall(getattr(fun, "f", None), (), (), (), (), avals, {})
+    token = observer.begin(call, sys._getframe(1)) if observer is not None else None
+    if observer is None or token is None:
+        return _stage_pmap(info, fun)
+    return _user_trace(observer, token, _stage_pmap, (info, fun), _staged)
+
+
+def _staged(result: Any) -> Inferred:
+    return Inferred({"jaxpr": core.ClosedJaxpr(result[0], result[1])}, 0)
+
+
+def _user_trace(
+    observer: Observer, token: Any, function: Any, call: tuple[Any, ...], inferred: Callable[[Any], Inferred]
+) -> Any:
     try:
-        result = _infer_params(*call)
+        result = function(*call)
     except BaseException as error:
         observer.end(token, None, error)
         raise
-    first = result[0]
-    if hasattr(first, "params"):
-        inferred = Inferred(first.params, len(getattr(first, "consts", ())))
-    else:
-        inferred = Inferred(result[1], result[7])
-    observer.end(token, inferred, None)
+    observer.end(token, inferred(result), None)
     return result
 
 
@@ -119,6 +138,10 @@ def _observed_constant(self: Any, aval: Any, value: Any, *rest: Any, **named: An
 _infer_params: Callable[..., Any] | None = getattr(pjit, "_infer_params", None)
 if _infer_params is not None:
     pjit._infer_params = _observed
+
+_stage_pmap: Callable[..., Any] | None = getattr(pxla, "stage_parallel_callable", None)
+if _stage_pmap is not None:
+    pxla.stage_parallel_callable = _observed_pmap
 
 _dynamic_trace = getattr(partial_eval, "DynamicJaxprTrace", None)
 _new_const: Callable[..., Any] | None = getattr(_dynamic_trace, "_new_const", None)

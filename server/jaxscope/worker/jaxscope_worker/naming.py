@@ -177,17 +177,25 @@ def find(constant: Any, scopes: list[Scope], index: Index) -> Name | None:
         for search in (lambda: written, lambda: _all_captured(scopes, index), lambda: _all_locals(scopes, index)):
             for candidate in search():
                 if accepts(candidate.reached.value):
-                    return _named(candidate, constant, accepts is view)
+                    return _named(_origin(candidate, scopes, index), constant, accepts is view)
     if is_host:
         for search in (lambda: written, lambda: _all_locals(scopes, index), lambda: _all_captured(scopes, index)):
-            alike = [c for c in search() if copy(c.reached.value)]
-            if alike:
-                return _named(alike[0], constant, False)
+            for candidate in search():
+                if copy(candidate.reached.value):
+                    return _named(_origin(candidate, scopes, index), constant, False)
     for accepts in (same, view, copy) if is_host else (same,):
         for candidate in _passed(scopes, index):
             if accepts(candidate.reached.value):
                 return _named(candidate, constant, accepts is view)
     return None
+
+
+def _origin(candidate: _Candidate, scopes: list[Scope], index: Index) -> _Candidate:
+    """For a local that only shows memory of a captured array, that array."""
+    if candidate.holder != "made":
+        return candidate
+    value = candidate.reached.value
+    return next((c for c in _all_captured(scopes, index) if arrays.is_view(value, c.reached.value)), candidate)
 
 
 def _all_captured(scopes: list[Scope], index: Index) -> Iterator[_Candidate]:
@@ -267,7 +275,7 @@ def _named(candidate: _Candidate, constant: Any, is_view: bool) -> Name:
 def _representation(constant: Any, value: Any, path: str, is_view: bool) -> str:
     if not isinstance(value, np.ndarray):
         return "same jax.Array"
-    if is_view:
+    if is_view or value.shape != constant.shape:
         return f"view of {path}"
     if jax_compat.canonical_dtype(value.dtype) != value.dtype:
         return f"truncated from {value.dtype}"

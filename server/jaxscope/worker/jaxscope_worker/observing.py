@@ -59,7 +59,7 @@ class Observer:
         self.records: list[Record] = []
         self.failed: list[NotTraced] = []
         self.source, self.origin = "run", ""
-        self.names: dict[tuple[Any, ...], naming.Name] = {}
+        self.names: dict[tuple[Any, ...], list[naming.Name]] = {}
         """By the constant's key, over all traces: a nested jit's body may have been traced under another function."""
         self._by_jaxpr: dict[int, Record] = {}
         self._keep: list[Any] = []
@@ -107,7 +107,7 @@ class Observer:
             number=0,
             call=call,
             target=target,
-            parameters=_parameters(call),
+            parameters=_parameters(call, target),
             jitted_at=self.files.frame_place(at) if isinstance(at, FrameType) else None,
             source=self.source,
             origin=self.origin,
@@ -179,7 +179,10 @@ class Observer:
         found = naming.find(value, scopes, record.index)
         record.keep.append(value)
         if found is not None:
-            record.names[key] = self.names[key] = found
+            record.names[key] = found
+            known = self.names.setdefault(key, [])
+            if found not in known:
+                known.append(found)
         else:
             record.unnamed.setdefault(key, self.files.frame_place(frames[-1]))
 
@@ -221,8 +224,8 @@ def _is_jax(fun: Any) -> bool:
     return type(fun).__module__.split(".")[0] in ("jax", "jaxlib")
 
 
-def _parameters(call: JitCall) -> tuple[Parameter, ...]:
+def _parameters(call: JitCall, target: Target | None) -> tuple[Parameter, ...]:
     return tuple(
         Parameter(name, signatures.static_repr(value) if static else signatures.short_tree(value), static, donated)
-        for name, value, static, donated in targets.call_arguments(call)
+        for name, value, static, donated in targets.call_arguments(call, target)
     )

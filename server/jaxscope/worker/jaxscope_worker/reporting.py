@@ -146,10 +146,7 @@ class Reporter:
         )
 
     def _name(self, found: Found, record: Record) -> Name:
-        known = record.names.get(found.key) or self.observer.names.get(found.key)
-        if known is None and record.target is not None:
-            scopes = naming.scopes_of_functions(record.target, self.files)
-            known = naming.find(found.value, scopes, Index())
+        known = record.names.get(found.key) or self._name_elsewhere(found, record)
         if known is not None:
             return known
         host = found.key[0] == "np"
@@ -157,6 +154,17 @@ class Reporter:
         owner = at.function if at is not None else (record.target.qualname if record.target is not None else "")
         representation = "same numpy array" if host else "same jax.Array"
         return Name(None, "made" if host else "unknown", owner, representation, str(found.value.dtype), at if host else None)
+
+    def _name_elsewhere(self, found: Found, record: Record) -> Name | None:
+        """The name in a function that reads it but was traced before, under another; or in one that can be reached."""
+        known = self.observer.names.get(found.key, [])
+        reading = {place.function for read in found.reads for place in read.frames}
+        near = next((name for name in known if name.owner in reading), None)
+        if near is None and record.target is not None:
+            scopes = naming.scopes_of_functions(record.target, self.files)
+            near = naming.find(found.value, scopes, Index())
+        return near or next(iter(known), None)
+
 
 
 def _letters(index: int) -> str:

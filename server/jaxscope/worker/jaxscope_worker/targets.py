@@ -12,6 +12,7 @@ from .jax_compat import JitCall
 from .sources import UserFiles
 
 _DEPTH = 30
+_CALLABLES = (FunctionType, MethodType, functools.partial)
 
 
 @dataclass
@@ -116,10 +117,11 @@ def _held(item: Any) -> Iterator[Any]:
                 value = cell.cell_contents
             except ValueError:
                 continue
-            if isinstance(value, (FunctionType, MethodType, functools.partial)):
-                yield value
-            elif isinstance(value, (tuple, list)):
-                yield from (v for v in value[:20] if isinstance(v, (FunctionType, MethodType, functools.partial)))
+            values = value[:20] if isinstance(value, (tuple, list)) else (value,)
+            yield from (v for v in values if isinstance(v, _CALLABLES) or type(v).__name__ == "WrappedFun")
+    elif type(item).__name__ == "WrappedFun":
+        # How JAX holds a function with its transformations, and what pmap closes over.
+        yield item.f
     elif getattr(item, "__wrapped__", None) is not None:
         yield item.__wrapped__
 
@@ -147,8 +149,18 @@ def _bind(target: Target, binding: _Binding, call: JitCall) -> None:
         target.bound.setdefault(name, "default")
 
 
-def call_arguments(call: JitCall) -> list[tuple[str, Any, bool, bool]]:
+def call_arguments(call: JitCall, target: Target | None = None) -> list[tuple[str, Any, bool, bool]]:
     """Arguments of a jitted call by parameter: name, value, static, donated."""
+    found = _arguments(call)
+    if target is not None and any("[" in name for name, *_ in found):
+        # A wrapper that takes *args: pmap's, or a decorator's. The names are those of the function in it.
+        names = [n for n in parameters_of(target.function) if target.bound.get(n) in (None, "default", "static")]
+        if len(names) == len(found):
+            return [(name, *rest) for name, (_, *rest) in zip(names, found)]  # type: ignore[misc]
+    return found
+
+
+def _arguments(call: JitCall) -> list[tuple[str, Any, bool, bool]]:
     try:
         signature = inspect.signature(call.fun)
         bound = signature.bind(*call.args, **call.kwargs)
