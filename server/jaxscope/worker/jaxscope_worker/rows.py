@@ -17,6 +17,8 @@ from .walking import nested, parts
 from .wire.messages import Operation, Place
 
 MAX_FRAMES = 8
+_ENDS_AT_BODY = jax.__version_info__ >= (0, 9)
+"""Since then the frames of a nested function's operations end at its body; before, they went on to its first caller."""
 SMALL = 32
 """Bytes up to which JAX, too, counts a constant as small."""
 _HOISTED = re.compile(r"hoisted\[(\d+)\]")
@@ -176,11 +178,13 @@ class _Places:
         chains = [chain for chain in (self._frames(call, depth + 1) for call in callers) if chain]
         if not chains or any(chain[0] in own for chain in chains):
             return own
-        # The body was traced for whoever called it first, perhaps elsewhere: keep what is inside it.
-        name = _plain(line.function)
-        last = max((i for i, frame in enumerate(own) if _plain(frame.function.rpartition(".")[2]) == name), default=-1)
-        joined = own[: last + 1] + (chains[0] if len(chains) == 1 else [chain[0] for chain in chains])
-        return list(dict.fromkeys(joined))
+        callers_frames = chains[0] if len(chains) == 1 else [chain[0] for chain in chains]
+        if not _ENDS_AT_BODY:
+            # The body was traced for whoever called it first, perhaps elsewhere: keep what is inside it.
+            name = _plain(line.function)
+            last = max((i for i, f in enumerate(own) if _plain(f.function.rpartition(".")[2]) == name), default=-1)
+            own = own[: last + 1]
+        return list(dict.fromkeys([*own, *callers_frames]))
 
     def _place(self, frame: Frame) -> Place:
         if frame not in self._known:
