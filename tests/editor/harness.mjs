@@ -13,7 +13,7 @@ const LOOKS = { 'editor.hover.delay': 150, 'editor.minimap.enabled': false, 'win
   'editor.lightbulb.enabled': 'on', 'workbench.colorTheme': 'Default Light Modern' };
 
 /** Waits until `look` returns something true, and returns it. */
-export async function until(what, look, seconds = 20) {
+export async function until(what, look, seconds = 30) {
   const end = Date.now() + seconds * 1000;
   for (;;) {
     const seen = await look();
@@ -30,19 +30,19 @@ export class Editor {
     const editor = new Editor();
     editor.root = path.join(RESULTS, name);
     editor.folder = path.join(editor.root, 'folder');
+    fs.rmSync(editor.root, { recursive: true, force: true }); // also what was answered to the question of consent
     const server = startServer({
       root: path.join(editor.root, 'server'), vsix: process.env.JAXSCOPE_VSIX, fresh: true, trust, settings: { ...LOOKS, ...settings },
       env: { XDG_STATE_HOME: path.join(editor.root, 'state') },
       machine: { 'jaxscope.interpreter': pythonIn(at('.venv')), ...machine },
     });
-    fs.rmSync(editor.folder, { recursive: true, force: true });
     fs.mkdirSync(editor.folder, { recursive: true });
     for (const [file, text] of Object.entries(files)) fs.writeFileSync(path.join(editor.folder, file), text);
     editor.server = await server;
     editor.browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: LAUNCH });
-    const context = await editor.browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-US' });
+    const context = await editor.browser.newContext({ viewport: { width: 1500, height: 880 }, locale: 'en-US' });
     editor.page = await context.newPage();
-    editor.page.setDefaultTimeout(20_000);
+    editor.page.setDefaultTimeout(30_000);
     await editor.go(open);
     return editor;
   }
@@ -53,6 +53,7 @@ export class Editor {
     await this.page.locator(`.tab[data-resource-name="${file}"]`).waitFor({ timeout: 60_000 });
   }
 
+  /** Ends browser, workbench and language server. */
   async stop() {
     await this.browser?.close();
     await this.server?.stop();
@@ -72,32 +73,40 @@ export class Editor {
     }
   }
 
-  /** Runs a command of the palette by its label. */
-  async command(label) {
-    await this.page.keyboard.press('F1');
-    const input = this.page.locator('.quick-input-widget input[type="text"]').first();
-    await input.fill(`>${label}`);
-    // Enter straight after filling would run the row that was on top before.
-    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: label }).first().click();
-    await this.page.locator('.quick-input-widget').first().waitFor({ state: 'hidden' });
+  /**
+   * Opens the quick input by a key, fills it in and picks the row with this text, or presses Enter where there is none.
+   * A window that is still drawing itself may take the focus away, which closes the input: then it is tried again.
+   */
+  async quick(key, text, row) {
+    const widget = this.page.locator('.quick-input-widget').first();
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await this.page.keyboard.press(key);
+        await widget.locator('input[type="text"]').first().fill(text, { timeout: 5000 });
+        // Enter straight after filling would run the row that was on top before.
+        if (row) await this.page.locator('.quick-input-list .monaco-list-row', { hasText: row }).first().click({ timeout: 10_000 });
+        else await this.page.keyboard.press('Enter');
+        return await widget.waitFor({ state: 'hidden', timeout: 10_000 });
+      } catch (error) {
+        if (attempt === 3) throw error;
+        await this.page.keyboard.press('Escape');
+      }
+    }
   }
+
+  /** Runs a command of the palette by its label. */
+  async command(label) { await this.quick('F1', `>${label}`, label); }
 
   /** Opens a file of the folder, or brings its tab to the front, by Quick Open. */
   async open(file) {
-    await this.page.keyboard.press('Control+P');
-    await this.page.locator('.quick-input-widget input[type="text"]').first().fill(file);
-    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: file }).first().click();
+    await this.quick('Control+P', file, file);
     await this.page.locator(`.tab.active[data-resource-name="${file}"]`).waitFor();
   }
 
   /** Puts the cursor at a line and column, which count from 1. */
   async cursor(line, column = 1) {
     await this.focus();
-    await this.page.keyboard.press('Control+G');
-    const input = this.page.locator('.quick-input-widget input[type="text"]').first();
-    await input.fill(`:${line}:${column}`);
-    await this.page.keyboard.press('Enter');
-    await this.page.locator('.quick-input-widget').first().waitFor({ state: 'hidden' });
+    await this.quick('Control+G', `:${line}:${column}`);
   }
 
   /** Gives the keyboard to the text editor in the first group. */
@@ -107,7 +116,6 @@ export class Editor {
   async rewrite(text) {
     await this.focus();
     await this.page.keyboard.press('Control+A');
-    await this.page.evaluate((value) => navigator.clipboard?.writeText(value).catch(() => undefined), text);
     await this.page.keyboard.insertText(text);
     await this.save();
   }
@@ -130,6 +138,18 @@ export class Editor {
   notification(text) { return this.page.locator('.notifications-toasts .notification-list-item, .notifications-center .notification-list-item', { hasText: text }).first(); }
 
   status(text) { return this.page.locator('.statusbar-item', { hasText: text }).first(); }
+
+  /** Numbers of the source lines that have a background of their own: those that the panel lights. */
+  litLines() {
+    return this.page.evaluate(() => {
+      const editor = document.querySelector('.editor-group-container .monaco-editor');
+      const isLit = (element) => getComputedStyle(element).backgroundColor !== 'rgba(0, 0, 0, 0)';
+      const lit = [...editor.querySelectorAll('.view-overlays > div')].filter((row) => [...row.querySelectorAll('[class*="TextEditorDecorationType"]')].some(isLit));
+      const numbers = [...editor.querySelectorAll('.margin-view-overlays > div')].map((row) => [row.style.top, Number(row.querySelector('.line-numbers')?.textContent)]);
+      const byTop = new Map(numbers);
+      return lit.map((row) => byTop.get(row.style.top)).filter(Boolean);
+    });
+  }
 
   /** The panel's page. */
   get panel() { return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame'); }

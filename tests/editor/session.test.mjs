@@ -32,6 +32,7 @@ before(async () => {
   const files = { 'crashing.py': CRASHING, ...markers('session') };
   for (const name of ['whitener.py', 'attention.py', 'regression.py']) files[name] = example(name);
   editor = await Editor.boot({ name: 'session', files, open: 'whitener.py' });
+  await editor.command('View: Toggle Primary Side Bar Visibility');
 });
 after(async () => {
   if (editor) fs.writeFileSync(`${editor.root}/extension.log`, editor.log());
@@ -104,15 +105,15 @@ check('the panel opens from the code lens and answers the three questions', asyn
 
 check('an operation leads to its line, and a line lights its operations', async () => {
   await editor.panel.getByRole('tab', { name: 'StableHLO' }).click();
-  const product = editor.panel.getByRole('option').filter({ hasText: 'dot_general' }).first();
+  const product = editor.panel.locator('.rows [role=option]', { hasText: 'dot_general' }).first();
   await product.click();
-  await editor.page.locator('.view-overlays [class*="TextEditorDecorationType"]').first().waitFor();
-  await product.press('Enter');
+  await until('the lit line of the product', async () => (await editor.litLines()).join() === String(USE));
+  await editor.panel.getByRole('listbox').press('Enter');
   await editor.status(`Ln ${USE},`).waitFor();
   await editor.picture('stablehlo-to-source');
   await editor.cursor(USE - 1, 5);
   await until('lit rows of the mean', async () => {
-    const lit = await editor.panel.locator('[role=option].lit').allInnerTexts();
+    const lit = await editor.panel.locator('.rows [role=option].lit').allInnerTexts();
     return lit.some((row) => /subtract|reduce|divide/.test(row)) && !lit.some((row) => row.includes('dot_general'));
   });
   await editor.picture('docs-stablehlo');
@@ -147,13 +148,15 @@ check('the quick fix makes the array an argument, on disk, and the warning goes'
   await action.first().waitFor();
   await editor.picture('docs-quickfix');
   await editor.page.keyboard.press('Enter');
-  await editor.line(/def whiten\(batch,/).waitFor();
+  await editor.line(/def\swhiten\(batch,\sBASIS\)/).waitFor();
   await editor.notification(/is now an argument of/).waitFor();
   await editor.focus();
   await editor.save();
-  const text = await until('the fixed text on disk', () => /def whiten\(batch, .+\)/.test(editor.onDisk('whitener.py')) && editor.onDisk('whitener.py'));
-  assert.match(text, /whiten\(batch, BASIS\)/, 'the call passes the array');
+  const text = await until('the fixed text on disk', () => /def whiten\(batch, BASIS\)/.test(editor.onDisk('whitener.py')) && editor.onDisk('whitener.py'));
+  assert.match(text, /float\(whiten\(batch, BASIS\)/, 'the call passes the array');
   await editor.squiggles().first().waitFor({ state: 'hidden' });
+  await editor.lens(/^f32\[32,700\],\sf32\[700,700\]\s→\sf32\[32,700\]\s\|/).first().waitFor();
+  await editor.panel.getByText('Nothing captured above 1.0 MiB.').waitFor();
   await editor.picture('fixed');
 });
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
@@ -14,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 JAX_PARTS = ("jax", "jaxlib", "numpy", "numpy.libs", "scipy", "scipy.libs", "ml_dtypes", "opt_einsum")
+DEADLINE = 60.0
+"""Seconds after which a server that says nothing more is ended."""
 SOURCE = """\
 import jax
 import jax.numpy as jnp
@@ -119,6 +122,8 @@ class Server:
             env=env | {"XDG_STATE_HOME": str(state)},
         )
         assert self.process.stdin and self.process.stdout
+        self.watchdog = threading.Timer(DEADLINE, self.process.kill)
+        self.watchdog.start()
         self.input: BinaryIO = self.process.stdin  # type: ignore[assignment]
         self.output: BinaryIO = self.process.stdout  # type: ignore[assignment]
 
@@ -161,6 +166,11 @@ class Server:
         self.send("exit", None)
         return self.process.wait(20)
 
+    def kill(self) -> None:
+        self.watchdog.cancel()
+        self.process.kill()
+        self.process.wait()
+
 
 @pytest.mark.parametrize(
     ("trusted", "wanted"), [(False, "(inferred)"), (True, "`W` (float32[700,700], 1.9 MiB) is compiled into `project`")]
@@ -195,4 +205,4 @@ def test_the_bundled_server_runs_where_only_jax_is(
         assert "`W`" in server.diagnostics(wanted)
         assert server.end() == 0
     finally:
-        server.process.kill()
+        server.kill()
