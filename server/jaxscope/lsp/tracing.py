@@ -189,10 +189,21 @@ class Tracing:
         folder.stopped.pop(path, None)
         folder.stopped.pop("", None)
         folder.hello = session.evidence.hello
+        before = self._programs(path)
         workspace.set_evidence(path, session.evidence, texts, jaxprs)
+        after, timed = self._programs(path), folder.timings.get(path, {})
+        folder.timings[path] = {
+            name: item for name, item in timed.items() if before.get(name) and before[name] == after.get(name)
+        }
         self._workers.keep(path, session)
         self._traced(path)
         return None
+
+    def _programs(self, path: str) -> dict[str, str | None]:
+        """The jaxpr of each traced function that is shown: what was timed holds as long as that stays the same."""
+        workspace = self._folder.workspace
+        shown = [(facts.name, facts.shown.id) for facts in workspace.functions(path) if facts.shown]
+        return {name: workspace.jaxpr(workspace.witness(path, name), identity) for name, identity in shown}
 
     def _failed(self, path: str, failure: Failure) -> None:
         if failure.kind == "no-jax":
