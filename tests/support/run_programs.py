@@ -1,6 +1,6 @@
 """Runs small programs one after another in one process: JSON in, JSON out, one line each.
 
-In: `{"module": file text, …}`. Out: what its `main()` returned, and whether an array of at least `BYTES` became a
+In: `{"module": file text, …}`. Out: what `main()` of `case` returned (without one: its global arrays), and whether an array of at least `BYTES` became a
 constant of a compiled program, which JAX itself says by a warning.
 """
 
@@ -28,6 +28,18 @@ def plain(value: object) -> object:
     return value
 
 
+def arrays(module: object) -> dict[str, object]:
+    """The module's globals with short names that are arrays, or lists and tuples of such."""
+    return {name: value for name, value in vars(module).items() if len(name) == 1 and is_array(value)}
+
+
+def is_array(value: object) -> bool:
+    """Is it one, or a list or tuple of such?"""
+    if isinstance(value, (list, tuple)):
+        return all(map(is_array, value))
+    return hasattr(value, "tolist") and hasattr(value, "dtype")
+
+
 def run(files: dict[str, str]) -> dict[str, object]:
     """Imports `case` of the program and calls its `main()`."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as seen:
@@ -38,7 +50,8 @@ def run(files: dict[str, str]) -> dict[str, object]:
         sys.path.insert(0, folder)
         importlib.invalidate_caches()
         try:
-            result = plain(importlib.import_module("case").main())
+            module = importlib.import_module("case")
+            result = plain(module.main() if hasattr(module, "main") else arrays(module))
         except Exception:
             return {"error": traceback.format_exc(limit=-4)}
         finally:

@@ -9,6 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from jaxscope.refactor.bound import hoist_bound
+from jaxscope.refactor.bound_method import hoist_from_bound_method
 from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.contents import Contents
@@ -19,6 +20,7 @@ from jaxscope.refactor.names import enclosing
 from jaxscope.refactor.references import Files
 from jaxscope.refactor.relative import hoist_of_parameter
 from jaxscope.refactor.thread_through import Threading
+from jaxscope.refactor.transforms import decorated_by
 from jaxscope.refactor.value import Stability, Value, inside, link_text, split_expression
 from jaxscope.semantics.scopes import Read, Scope
 from jaxscope.text.edit import SourceChange
@@ -72,7 +74,7 @@ class _Planner:
             return self._of_own_name(value, node, read)
         self._check(value, node)
         if target.parent is not None and target.parent.kind == "class":
-            return hoist_from_method(self.files, self.compiled, value, self.file, node)
+            return self._of_method(value, node)
         return self._thread(value, target, read)
 
     # ------------------------------------------------------------ finding the place
@@ -141,8 +143,15 @@ class _Planner:
         self._check(value, node)
         assert scope.parent is not None
         if scope.parent.kind == "class":
-            return hoist_from_method(self.files, self.compiled, value, self.file, node)
+            return self._of_method(value, node)
         return hoist_of_parameter(self.files, self.compiled, value, self.file, node)
+
+    def _of_method(self, value: Value, node: FunctionNode) -> SourceChange:
+        decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+        found = [decorated_by(self.file, decorator) for decorator in decorators]
+        if any(application is not None and application.transform.is_jit for application in found):
+            return hoist_from_method(self.files, self.compiled, value, self.file, node)
+        return hoist_from_bound_method(self.files, self.compiled, value, self.file, node)
 
     def _check(self, value: Value, node: FunctionNode) -> None:
         if not inside(value.home, self.file.scope(node)):

@@ -11,10 +11,13 @@ import ast
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
 from jaxscope.refactor.edits import Edits
+from jaxscope.refactor.helper_methods import HelperMethods
 from jaxscope.refactor.layout import FunctionNode, Layout
 from jaxscope.refactor.names import File, identifiers
 from jaxscope.refactor.options import OptionShift
+from jaxscope.refactor.receivers import methods_reading
 from jaxscope.refactor.references import Files, Use
+from jaxscope.refactor.sites import handed_over
 from jaxscope.refactor.syntax import add_parameter, insert_before, positional, replace, required, starts_own_line
 from jaxscope.refactor.transforms import Application, decorated_by
 from jaxscope.refactor.value import Value, inside
@@ -25,7 +28,7 @@ _HARMLESS = frozenset(["__name__", "__qualname__", "__doc__", "clear_cache", "_c
 
 
 def hoist_from_method(files: Files, compiled: Compiled, value: Value, file: File, node: FunctionNode) -> SourceChange:
-    """The change for a value that the method `node` reads. Raises Refused."""
+    """The change for a value that the method `node`, or one that it calls on `self`, reads. Raises Refused."""
     if not isinstance(node, ast.FunctionDef):
         raise file.refuse("Only a plain method can be split.", node)
     return _Method(files, compiled, value, file, node).change()
@@ -40,24 +43,16 @@ class _Method:
         self.node = node
         self.layout: Layout = file.layout
         self.edits = Edits()
+        self.by_name: set[str] = set()
+        """Parameters that are static only when they are given by name: JAX infers nothing where both are written."""
 
     def change(self) -> SourceChange:
         """The split method."""
         applications = self._decorators()
         self._check_defaults(applications)
         self._check_uses()
-        reads = [read for read in self.value.reads() if inside(read.scope, self.file.scope(self.node))]
-        if not reads:
-            raise self.file.refuse(f"`{self.value.text}` is read outside of the method itself.", self.node)
-        taken = identifiers(self.node)
-        title = self.value.title
-        simple = not self.value.links and self._unbound(title)
-        parameter = title if simple else next(n for n in (title + "_" * k for k in range(99)) if n not in taken)
-        concrete = Concreteness(self.file, self.value.text)
-        for read in reads:
-            concrete.check(self.value.node(read))
-            if parameter != self.value.text:
-                self.edits.add(self.file, [replace(self.layout, self.value.node(read), parameter)])
+        parameter = self._parameter()
+        self._read_parameter(parameter)
         index = required(self.node)
         self.edits.add(self.file, add_parameter(self.layout, self.node, parameter, index))
         for application in applications:
@@ -65,6 +60,33 @@ class _Method:
             self.edits.add(self.file, OptionShift(self.file, application, index, count).edits())
         self._split(index)
         return self.edits.change()
+
+    def _parameter(self) -> str:
+        title, taken = self.value.title, identifiers(self.node)
+        if not self.value.links and self._unbound(title):
+            return title
+        return next(n for n in (title + "_" * k for k in range(99)) if n not in taken)
+
+    def _read_parameter(self, parameter: str) -> None:
+        """Reads of the value become reads of the parameter, here and in the methods that this one calls."""
+        scope = self.file.scope(self.node)
+        around = self.value.home
+        if around is not scope and around.parent is scope.parent:  # the finding is in a method that this one calls
+            self.value = Value(self.file, scope, positional(self.node)[0].arg, self.value.links)
+        readers = methods_reading(self.file, self.node, self.value.links) if self.value.home is scope else []
+        helpers = HelperMethods(self.files, self.compiled, self.file, self.node, self.edits)
+        for reader in readers:
+            helpers.run(reader, self.value.links, self.value.title)
+        for site in helpers.calls:
+            self.edits.add(self.file, handed_over(site, parameter))
+        reads = [read for read in self.value.reads() if inside(read.scope, scope)]
+        if not reads and not helpers.calls:
+            raise self.file.refuse(f"`{self.value.text}` is read outside of the method itself.", self.node)
+        concrete = Concreteness(self.file, self.value.text)
+        for read in reads:
+            concrete.check(self.value.node(read))
+            if parameter != self.value.text:
+                self.edits.add(self.file, [replace(self.layout, self.value.node(read), parameter)])
 
     def _unbound(self, name: str) -> bool:
         return all(
@@ -94,15 +116,22 @@ class _Method:
         """A parameter with a default must be static: the public method passes all of them."""
         names = [arg.arg for arg in positional(self.node)]
         static: set[str] = set()
+        both = False
         for application in applications:
+            given = [option for option in application.transform.static if application.option(option) is not None]
+            both = both or len(given) > 1
             for option in application.transform.static:
                 value = application.option(option)
                 for part in value.elts if isinstance(value, ast.Tuple | ast.List) else [value]:
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):
                         static.add(part.value)
+                        self.by_name.add(part.value)
                     elif isinstance(part, ast.Constant) and isinstance(part.value, int) and part.value < len(names):
                         static.add(names[part.value])
         args = self.node.args
+        self.by_name &= set(names) if both else set()
+        if self.by_name and (args.vararg or self.by_name & {arg.arg for arg in args.posonlyargs}):
+            raise self.file.refuse("Static positions and names are mixed here.", self.node)
         pairs = [*zip(names[len(names) - len(args.defaults) :], args.defaults, strict=True)]
         pairs += [(a.arg, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None]
         for name, default in pairs:
@@ -184,6 +213,10 @@ class _Method:
         own, *others = positional(self.node)
         given = [arg.arg for arg in others]
         given.insert(index - 1, self.value.text)
+        first = next((n for n, name in enumerate(given) if name in self.by_name), len(given))
+        if any(name not in self.by_name for name in given[first:]):
+            raise self.file.refuse("Static positions and names are mixed here.", self.node)
+        given[first:] = [f"{name}={name}" for name in given[first:]]
         if args.vararg:
             given.append(f"*{args.vararg.arg}")
         given += [f"{arg.arg}={arg.arg}" for arg in args.kwonlyargs]

@@ -35,12 +35,14 @@ _MAPPED = ("in_axes", "in_specs")
 class Threading:
     """One change under construction. `by_keyword`: new parameters are keyword-only."""
 
-    def __init__(self, files: Files, compiled: Compiled, value: Value, by_keyword: bool) -> None:
+    def __init__(
+        self, files: Files, compiled: Compiled, value: Value, by_keyword: bool, edits: Edits | None = None
+    ) -> None:
         self.files = files
         self.compiled = compiled
         self.value = value
         self.by_keyword = by_keyword
-        self.edits = Edits()
+        self.edits = edits if edits is not None else Edits()
         self.sites: list[Site] = []
         self.parameters: dict[FunctionNode, str] = {}
         self.chosen: dict[FunctionNode, str] = {}
