@@ -75,7 +75,7 @@ export class Server implements vscode.Disposable {
   }
 
   private async start(folder: vscode.WorkspaceFolder | undefined): Promise<void> {
-    const client = new LanguageClient("jaxscope", "jaxscope", this.executable(folder), this.options(folder));
+    const client = new LanguageClient("jaxscope", "jaxscope", this.executable(), this.options(folder));
     client.onNotification("jaxscope/status", (status: Status) => this.statusEmitter.fire(status));
     client.onNotification("jaxscope/didTrace", ({ uri }: { uri: string }) => this.traceEmitter.fire(uri));
     client.onNotification("jaxscope/stage", (progress: StageProgress) => this.stageEmitter.fire(progress));
@@ -89,13 +89,14 @@ export class Server implements vscode.Disposable {
     }
   }
 
-  private executable(folder: vscode.WorkspaceFolder | undefined): Executable {
+  private executable(): Executable {
+    // Never the user's folder as working folder: a bare `python` could be found there before the one on the path.
     const root = this.context.extensionPath;
-    const cwd = folder?.uri.fsPath ?? root;
+    const options = { cwd: root };
     const packed = path.join(root, "bundled", "run_server.py");
-    if (existsSync(packed)) return { command: this.interpreter, args: [packed], options: { cwd } };
+    if (existsSync(packed)) return { command: this.interpreter, args: [packed], options };
     // From a checkout: the project's own environment has the server's dependencies and the server itself.
-    return { command: environmentOf(root) ?? this.interpreter, args: ["-m", "jaxscope.cli.main", "serve"], options: { cwd } };
+    return { command: environmentOf(root) ?? this.interpreter, args: ["-m", "jaxscope.cli.main", "serve"], options };
   }
 
   private options(folder: vscode.WorkspaceFolder | undefined): LanguageClientOptions {

@@ -155,14 +155,24 @@ function received(state: State, message: ToPanel, now: number): State {
 }
 
 /** Programs and measurements belong to one trace of one function: with another they are dropped. */
-function withModel(state: State, model: PanelModel): State {
+function withModel(state: State, told: PanelModel): State {
   const old = state.model;
+  const model = old && isEditOf(told, old) ? { ...old, line: told.line, findings: told.findings, staleLines: told.staleLines } : told;
   const sameFunction = old?.function === model.function && old.path === model.path;
   if (sameFunction && old.tracedAt === model.tracedAt) return { ...state, model };
   const fresh = { model, programs: {}, timings: null, work: {}, ended: {}, progress: null };
   if (sameFunction || old === null) return { ...state, ...fresh };
   return { ...state, ...fresh, kept: [], passing: null, form: "captured", code: { ...CODE, reveals: state.code.reveals }, signaturesOpen: false };
 }
+
+/** Of a function whose own lines were edited nothing is known until the next trace: what was shown stays, as stale. */
+const isEditOf = (told: PanelModel, old: PanelModel): boolean =>
+  told.function === old.function &&
+  told.path === old.path &&
+  told.tracedAt === old.tracedAt &&
+  told.staleLines.length > 0 &&
+  old.state === "ready" &&
+  (told.state === "no-shapes" || told.state === "running");
 
 function withEnd(state: State, message: Extract<ToPanel, { type: "ended" }>, now: number): State {
   const since = state.work[message.work];

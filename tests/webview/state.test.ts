@@ -6,7 +6,7 @@ import type { ToPanel } from "../../client/webview/messages.ts";
 import { restored, toSave } from "../../client/webview/saved.ts";
 import { activeStage, workSince } from "../../client/webview/stages.ts";
 import { INITIAL, litPlace, reduce, restingPlace, type Change, type State } from "../../client/webview/state.ts";
-import { at, block, program, timings } from "./support/models.ts";
+import { at, block, program, timings, untraced } from "./support/models.ts";
 
 const message = (told: ToPanel, now = 1000): Change => ({ type: "message", message: told, now });
 const after = (...changes: Change[]): State => changes.reduce(reduce, INITIAL);
@@ -27,6 +27,16 @@ test("the same trace keeps programs and timings, a new trace drops them but not 
   assert.equal(kept.timings, timings);
   const traced = reduce(reduce(kept, { type: "tab", tab: "timings" }), message({ type: "model", model: { ...block, tracedAt: "14:09:00" } }));
   assert.deepEqual([traced.programs, traced.timings, traced.tab], [{}, null, "timings"]);
+});
+
+test("while a function's own lines are edited, what was shown of it stays, with the lines that changed", () => {
+  const edited = message({ type: "model", model: { ...untraced("no-shapes", "No shapes are known."), tracedAt: block.tracedAt, staleLines: [29] } });
+  const state = after(MODEL, PROGRAM, edited);
+  assert.deepEqual([state.model?.state, state.model?.constants.length, state.model?.staleLines], ["ready", 5, [29]]);
+  assert.equal(state.programs.captured, program);
+  const tracing = message({ type: "model", model: { ...untraced("running", "Tracing block 0.4 s"), tracedAt: block.tracedAt, staleLines: [29] } });
+  assert.equal(reduce(state, tracing).model?.state, "ready");
+  assert.equal(after(edited).model?.state, "no-shapes");
 });
 
 test("answers for a function that is no longer shown are not taken", () => {
