@@ -7,6 +7,7 @@ import time
 import pytest
 from lsprotocol import types
 from programs import UNSIZED, WHITENER
+from pygls.exceptions import JsonRpcException
 
 from conftest import Start
 from editor import capabilities
@@ -139,9 +140,7 @@ async def test_closing_takes_the_diagnostics_away(start: Start) -> None:
     uri = editor.open("model.py", WHITENER)
     await editor.diagnostics(uri, captured)
     editor.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
-    await editor.until(
-        lambda: True if not editor.texts[uri].published[-1].diagnostics else None, lambda: "still there"
-    )
+    await editor.until(lambda: True if not editor.texts[uri].published[-1].diagnostics else None, lambda: "still there")
 
 
 async def test_notebooks_and_unnamed_documents_break_nothing(start: Start) -> None:
@@ -171,3 +170,83 @@ async def test_the_first_diagnostics_come_within_seconds_of_a_cold_start(start: 
     await editor.diagnostics(uri, captured)
     # The budget is one second; the bench measures it. A test on a busy machine only holds that nothing is very wrong.
     assert time.monotonic() - begun < 8
+
+
+async def test_a_fix_that_cannot_be_made_is_shown_with_its_reason(start: Start) -> None:
+    text = WHITENER.replace("print(project(", "print(list(map(project, [jnp.ones((3, 700))])), (").replace(
+        ".sum())", "))"
+    )
+    editor = await start()
+    uri = editor.open("model.py", text)
+    (item,) = await editor.diagnostics(uri, captured)
+    actions = {one.title: one for one in await editor.actions(uri, item.range)}
+    refused = actions["Pass `W` as an argument"]
+    assert refused.command is None and refused.disabled is not None
+    assert refused.disabled.reason.startswith("Not offered: ") and "line 14" in refused.disabled.reason
+
+
+async def test_without_trust_a_fix_is_applied_unproved_and_says_so(start: Start) -> None:
+    editor = await start({"trusted": False})
+    uri = editor.open("model.py", WHITENER)
+    (item,) = await editor.diagnostics(uri, captured)
+    action = next(one for one in await editor.actions(uri, item.range) if one.is_preferred)
+    assert action.command
+    await editor.execute(action.command)
+    assert editor.messages == [
+        "W is now an argument of project. Not verified: your code is not run in Restricted Mode."
+    ]
+    assert await editor.diagnostics(uri, lambda found: True) == []
+
+
+async def test_clients_without_versioned_edits_get_plain_ones(start: Start) -> None:
+    editor = await start(capabilities=capabilities(versioned=False))
+    uri = editor.open("model.py", WHITENER)
+    (item,) = await editor.diagnostics(uri, captured)
+    action = next(one for one in await editor.actions(uri, item.range) if one.title.startswith("Ignore"))
+    assert action.edit and action.edit.changes and action.edit.document_changes is None
+
+
+async def test_settings_and_the_projects_own_settings_count(start: Start) -> None:
+    editor = await start()
+    uri = editor.open("model.py", WHITENER)
+    await editor.diagnostics(uri, captured)
+    changed = types.DidChangeConfigurationParams({"jaxscope": {"capturedThreshold": "1GiB"}})
+    editor.client.workspace_did_change_configuration(changed)
+    await editor.diagnostics(uri, lambda found: not captured(found))
+    editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"jaxscope": {}}))
+    await editor.diagnostics(uri, captured)
+    (editor.folder / "pyproject.toml").write_text('[tool.jaxscope.rules]\ncaptured-array = "information"\n')
+    changes = [types.FileEvent((editor.folder / "pyproject.toml").as_uri(), types.FileChangeType.Changed)]
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes))
+    await editor.diagnostics(uri, lambda found: found[0].severity == types.DiagnosticSeverity.Information)
+
+
+async def test_a_wrong_setting_is_said_and_changes_nothing(start: Start) -> None:
+    editor = await start()
+    uri = editor.open("model.py", WHITENER)
+    await editor.diagnostics(uri, captured)
+    changed = types.DidChangeConfigurationParams({"jaxscope": {"capturedThreshold": "much"}})
+    editor.client.workspace_did_change_configuration(changed)
+    await editor.until(lambda: editor.messages or None, lambda: "nothing was said")
+    assert "not a size: 'much'" in editor.messages[0]
+    assert captured(await editor.diagnostics(uri, lambda found: True))
+
+
+async def test_nonsense_is_answered_with_an_error_and_ends_nothing(start: Start) -> None:
+    editor = await start()
+    for method, params in (
+        ("jaxscope/panel", {}),
+        ("jaxscope/panel", {"uri": 7}),
+        ("jaxscope/panel", {"uri": "file:///no/such/file.py", "position": {"line": "a"}}),
+        ("jaxscope/time", {"uri": "file:///x.py"}),
+        ("jaxscope/consent", {"answer": "always"}),
+    ):
+        with pytest.raises(JsonRpcException):
+            await editor.ask(method, **params)
+    far = types.HoverParams(types.TextDocumentIdentifier("file:///x.py"), types.Position(10**6, 10**6))
+    assert await editor.client.text_document_hover_async(far) is None
+    uri = editor.open("model.py", WHITENER)
+    await editor.diagnostics(uri, captured)
+    assert await editor.hover(uri, 10**6, 3) is None
+    empty = await editor.ask("jaxscope/panel", uri=uri, position={"line": 0, "character": 0})
+    assert empty.state == "restricted" and empty.function == "" and empty.functions[0].function == "project"

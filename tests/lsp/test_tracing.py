@@ -78,9 +78,9 @@ async def test_the_fix_is_proved_and_applied_with_a_version(start: Start) -> Non
     assert action.command and action.command.command == "jaxscope.applyFix"
     await editor.execute(action.command)
     await editor.until(lambda: editor.messages or None, lambda: "nothing was said")
-    assert editor.messages[-1] == ("W is now an argument of project. Traced again: constant gone, output unchanged."), (
-        editor.texts[uri].text
-    )
+    assert editor.messages[-1] == (
+        "W is now an argument of project. Traced again: constant gone, output types unchanged."
+    ), editor.texts[uri].text
     assert "project(jnp.ones((3, 700)), W)" in editor.texts[uri].text
     assert await editor.diagnostics(uri, lambda found: not found) == []
 
@@ -306,3 +306,43 @@ async def test_an_interpreter_without_jax_is_said(start: Start) -> None:
     )
     assert status.text.startswith("No JAX in ")
     assert (await editor.ask("jaxscope/panel", uri=uri, function="project")).state == "no-jax"
+
+
+async def test_typing_is_traced_after_a_pause_when_asked_for(start: Start) -> None:
+    editor = await start({"trusted": True, "trace": {"when": "onType"}})
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    editor.type(uri, types.Range(types.Position(7, 16), types.Position(7, 17)), "5")
+    found = lambda: [lens.command.title for lens in lenses if lens.command]  # noqa: E731
+    for _ in range(600):
+        lenses = await editor.lenses(uri)
+        if found() and found()[0].startswith("f32[5,700] → f32[5,700]"):
+            break
+        await asyncio.sleep(0.1)
+    else:
+        raise AssertionError(found())
+
+
+async def test_several_captured_arrays_become_arguments_at_once(start: Start) -> None:
+    text = WHITENER.replace("W = ", "V = jnp.asarray(np.random.default_rng(1).random((700, 700), np.float32))\nW = ")
+    text = text.replace("x @ W", "x @ W @ V")
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", text)
+    await editor.traced(uri)
+    (first, _) = await editor.diagnostics(uri, lambda found: len(found) == 2)
+    action = next(one for one in await editor.actions(uri, first.range) if one.title.startswith("Pass all"))
+    assert action.title == "Pass all 2 captured arrays as arguments (3.7 MiB)" and action.command
+    await editor.execute(action.command)
+    assert editor.messages == [
+        "2 captured arrays are now arguments of project. Traced again: constants gone, output types unchanged."
+    ]
+    assert await editor.diagnostics(uri, lambda found: True) == []
+
+
+async def test_restarting_starts_over(start: Start) -> None:
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", WHITENER)
+    await editor.traced(uri)
+    editor.notified["jaxscope/didTrace"].clear()
+    await editor.ask("jaxscope/restart")
+    await editor.traced(uri)
