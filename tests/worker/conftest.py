@@ -8,3 +8,4 @@ from pathlib import Path
 
 collect_ignore_glob = [] if importlib.util.find_spec("jax") else ["test_*.py"]
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "server" / "jaxscope" / "worker"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -97,10 +98,8 @@ class Worker:
         self.process.wait(30)
         for stream in (self.process.stdin, self.process.stdout):
             assert stream is not None
-            try:
+            with contextlib.suppress(OSError):
                 stream.close()
-            except OSError:
-                pass
 
     def shutdown(self) -> int:
         """Asks it to end; its exit status."""

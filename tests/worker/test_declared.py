@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import constant, line_of, one, trace
 from jaxscope_worker.wire.messages import DeclaredSignature, TraceReply
+
+from support import constant, line_of, one, trace
 
 PROGRAM = """
     import functools

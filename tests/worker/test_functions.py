@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import Worker, constant, line_of, one, request, trace, write
 from jaxscope_worker.wire.messages import FetchRequest, TraceReply
+
+from support import Worker, constant, line_of, one, request, trace, write
 
 PROGRAM = """
     import functools
@@ -98,6 +99,11 @@ PROGRAM = """
     jitted_custom = jax.jit(clipped)
 
 
+    def rebuilt(n):
+        table = jnp.full((30,), n)
+        return jax.jit(lambda y: y + table)
+
+
     def nested_in(n):
         @jax.jit
         def local(x):
@@ -147,6 +153,8 @@ PROGRAM = """
         jitted_custom(1.0)
         nested_in(2)(1.0)
         nested_in(3)(1.0)
+        for n in range(20):
+            rebuilt(n)(1.0)
         jax.eval_shape(shape_only, x)
         jax.make_jaxpr(lambda x: shape_only(x))(x)
         worker = threading.Thread(target=in_thread, args=(1.0,))
@@ -175,7 +183,7 @@ def signature(reply: TraceReply, function: str) -> list[tuple[str, str]]:
 def test_exactly_the_jitted_functions_of_the_user_are_reported(reply: TraceReply) -> None:
     assert {f.function for f in reply.functions} == {
         "row", "loss", "<lambda>", "under_decorator", "over_decorator", "inner", "outer", "update", "sized", "keyed",
-        "clipped", "nested_in.<locals>.local", "in_thread", "renamed.<locals>.inner",
+        "clipped", "rebuilt.<locals>.<lambda>", "nested_in.<locals>.local", "in_thread", "renamed.<locals>.inner",
     }  # fmt: skip
 
 
@@ -223,6 +231,12 @@ def test_nested_jit_says_under_what_it_was_traced(reply: TraceReply) -> None:
 def test_functions_made_anew_count_as_calls_of_one(reply: TraceReply) -> None:
     found = [f for f in reply.functions if f.function == "nested_in.<locals>.local"]
     assert sum(f.calls for f in found) == 2
+
+
+def test_a_loop_that_jits_anew_is_one_function_called_often(reply: TraceReply) -> None:
+    found = one(reply, "rebuilt.<locals>.<lambda>")
+    assert found.calls == 20
+    assert [(c.name, c.holder) for c in found.constants] == [("table", "closure")]
 
 
 def test_jitted_at_is_the_call(reply: TraceReply) -> None:

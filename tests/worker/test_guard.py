@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from support import line_of, one, trace
 from jaxscope_worker.wire.messages import TraceReply
+
+from support import line_of, one, trace
 
 HEAD = """
     import jax

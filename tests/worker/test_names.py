@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from support import constant, line_of, one, trace
 from jaxscope_worker.wire.messages import TraceReply
+
+from support import constant, line_of, one, trace
 
 PROGRAM = """
     import dataclasses

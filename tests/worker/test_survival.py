@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from pathlib import Path
 
-from support import Worker, line_of, one, request, trace, write
 from jaxscope_worker.wire.messages import TraceReply
+
+from support import Worker, line_of, one, request, trace, write
 
 JITTED = """
     import jax
@@ -19,6 +21,22 @@ JITTED = """
 
 
     f(1.0)
+"""
+
+
+UNSAVED = """
+    import jax
+    from other import VALUE
+
+
+    @jax.jit
+    def unsaved(x):
+        return x
+
+
+    unsaved(1.0)
+    assert VALUE == "unsaved"
+    raise KeyError(VALUE)
 """
 
 
@@ -171,7 +189,8 @@ def test_endless_recursion_is_an_error_like_any_other(tmp_path: Path) -> None:
 def test_threads_do_not_keep_the_worker_alive(tmp_path: Path) -> None:
     program = JITTED + """
     import threading
-    import time
+    import textwrap
+import time
 
 
     def forever():
@@ -204,12 +223,12 @@ def test_unknown_and_broken_requests_are_answered(tmp_path: Path) -> None:
 def test_unsaved_texts_are_what_runs(tmp_path: Path) -> None:
     files = {"program.py": "raise RuntimeError('the saved text')\n", "other.py": "VALUE = 'saved'\n"}
     project = write(tmp_path, files)
-    text = "import jax\nfrom other import VALUE\n\n\n@jax.jit\ndef unsaved(x):\n    return x\n\n\nunsaved(1.0)\nassert VALUE == 'unsaved'\nraise KeyError(VALUE)\n"
+    text = textwrap.dedent(UNSAVED)
     with Worker(project) as worker:
         overlay = {str(project / "other.py"): "VALUE = 'unsaved'\n"}
         reply = worker.request(request(project, text=text, overlay=overlay))
         assert isinstance(reply, TraceReply)
-        assert one(reply, "unsaved").line == 6
+        assert one(reply, "unsaved").line == 7
         assert reply.failure is not None and reply.failure.message == "KeyError: 'unsaved'"
         assert "raise KeyError(VALUE)" in reply.failure.traceback
         assert not list(project.rglob("*.pyc"))
@@ -235,7 +254,7 @@ def test_the_file_is_loaded_although_its_name_is_taken(tmp_path: Path) -> None:
 
 
 def test_modules_that_parse_arguments(tmp_path: Path) -> None:
-    program = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('data')\nparser.parse_args()\n"
+    program = "import argparse\n\np = argparse.ArgumentParser()\np.add_argument('data')\np.parse_args()\n"
     failure = trace(tmp_path, {"program.py": program}).failure
     assert failure is not None and failure.message == "SystemExit: 2"
     assert failure.place is not None and failure.place.line == 5

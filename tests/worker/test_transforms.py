@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support import line_of, one, trace
 from jaxscope_worker.wire.messages import TraceReply
+
+from support import line_of, one, trace
 
 PROGRAM = """
     import jax

@@ -58,7 +58,8 @@ def same_values(constant: Any, candidate: Any) -> bool:
     if constant.dtype != candidate.dtype and candidate.dtype.itemsize != 2 * constant.dtype.itemsize:
         return False
     with np.errstate(all="ignore"):
-        return bool(np.array_equal(sample(constant), sample(candidate).astype(constant.dtype), equal_nan=constant.dtype.kind in "fc"))
+        narrowed = sample(candidate).astype(constant.dtype)
+    return bool(np.array_equal(sample(constant), narrowed, equal_nan=constant.dtype.kind in "fc"))
 
 
 def sample(value: np.ndarray) -> np.ndarray:
@@ -78,7 +79,9 @@ def splat(value: Any) -> bool | None:
     value = jax_compat.unwrapped(value)
     if not isinstance(value, np.ndarray) or value.size == 0:
         return None
-    if value.size <= SAMPLE or all(stride == 0 or length == 1 for stride, length in zip(value.strides, value.shape)):
-        return bool((value == value.flat[0]).all()) if value.size <= SAMPLE else True
+    if value.size <= SAMPLE:
+        return bool((value == value.flat[0]).all())
+    if all(stride == 0 or length == 1 for stride, length in zip(value.strides, value.shape, strict=True)):
+        return True
     seen = sample(value)
     return None if bool((seen == seen[0]).all()) else False

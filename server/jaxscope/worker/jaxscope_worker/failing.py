@@ -23,7 +23,7 @@ class Failed(Exception):
 def failure_of(error: BaseException, files: UserFiles) -> Failure:
     """What `error`, raised by the user's code, says."""
     message = "".join(traceback.format_exception_only(type(error), error)).strip()
-    own = [place for place in _places(error.__traceback__, files)]
+    own = _places(error.__traceback__, files)
     place = own[-1] if own else None
     if isinstance(error, SyntaxError) and error.filename and files.owns(error.filename):
         column = error.offset if error.offset else None

@@ -1,7 +1,8 @@
 """Stops accidents while the user's code runs: writing and deleting files, starting processes, connecting out.
 
-An audit hook sees these operations whoever asks for them. It protects from surprises, not from malice: code that means
-to get round it can. Files below the temp and cache folders may be written; what JAX and Python do for themselves passes.
+An audit hook sees these operations whoever asks for them. It protects from surprises, not from malice: code that
+means to get round it can. Files below the temp and cache folders may be written; what JAX and Python do for
+themselves passes.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import os
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from types import FrameType
-from typing import Any, Iterator
+from typing import Any
 
 from .sources import UserFiles
 from .wire.messages import Denied

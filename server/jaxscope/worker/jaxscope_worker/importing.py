@@ -13,8 +13,9 @@ import importlib.util
 import linecache
 import os
 import sys
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, Sequence
+from typing import Any
 
 from .sources import UserFiles
 from .wire.messages import TraceRequest
@@ -87,7 +88,7 @@ def _show_in_tracebacks(path: str, text: str) -> None:
 
 
 def forget(files: UserFiles) -> None:
-    """Drops the user's modules, our finders and what was read of the user's files, so that the next import runs them anew."""
+    """Drops the user's modules, our finders and what was read of the user's files: the next import runs anew."""
     for name, path in imported(files):
         sys.modules.pop(name, None)
         linecache.cache.pop(path, None)

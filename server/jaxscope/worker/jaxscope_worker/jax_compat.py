@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any, Callable, Protocol
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -196,7 +197,7 @@ def raw_frames(eqn: Any) -> list[tuple[CodeType, int]]:
         codes, instructions = trace.raw_frames()
     except Exception:
         return []
-    return list(zip(codes, instructions))
+    return list(zip(codes, instructions, strict=False))
 
 
 def pytree_children(value: Any) -> list[tuple[str, Any]] | None:

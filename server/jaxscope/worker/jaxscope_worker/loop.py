@@ -10,7 +10,8 @@ import importlib
 import os
 import sys
 import traceback
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .channel import Channel
 from .failing import Failed

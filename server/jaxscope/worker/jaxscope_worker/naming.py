@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import dis
 import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -129,14 +130,15 @@ def _scope_of_function(function: FunctionType, code: CodeType, files: UserFiles)
     scope = Scope(code, files.qualname(code), function.__globals__, {})
     if code is not function.__code__:
         return scope
-    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
         try:
             scope.closure[name] = cell.cell_contents
         except ValueError:
             continue
     defaults = function.__defaults__ or ()
     positional = code.co_varnames[: code.co_argcount]
-    pairs = [*zip(positional[len(positional) - len(defaults) :], defaults), *(function.__kwdefaults__ or {}).items()]
+    pairs = [*zip(positional[len(positional) - len(defaults) :], defaults, strict=True)]
+    pairs += (function.__kwdefaults__ or {}).items()
     scope.parameters = {name: ("default", value) for name, value in pairs}
     return scope
 
@@ -168,9 +170,12 @@ def find(constant: Any, scopes: list[Scope], index: Index) -> Name | None:
     """The best name for an array among `scopes`; None when none of them reaches it."""
     constant = jax_compat.unwrapped(constant)
     key = arrays.key_of(constant)
-    same: Accepts = lambda value: arrays.key_of(value) == key
-    view: Accepts = lambda value: arrays.is_view(constant, value)
-    copy: Accepts = lambda value: arrays.same_values(constant, value)
+
+    def same(value: Any) -> bool:
+        return arrays.key_of(value) == key
+
+    view = functools.partial(arrays.is_view, constant)
+    copy = functools.partial(arrays.same_values, constant)
     is_host = isinstance(constant, np.ndarray)
     written = [c for scope in scopes for c in _captured(scope, index) if _is_written(c)]
     for accepts in (same, view) if is_host else (same,):
@@ -288,7 +293,8 @@ def _binding(scope: Scope, name: str) -> Place | None:
         return None
     line, last, current = None, None, None
     for instruction in dis.get_instructions(scope.code):
-        started = getattr(instruction, "line_number", None) if hasattr(instruction, "line_number") else instruction.starts_line
+        # Since 3.13 `starts_line` only says whether one starts here.
+        started = getattr(instruction, "line_number", instruction.starts_line)
         current = started if isinstance(started, int) and not isinstance(started, bool) else current
         stores = instruction.opname in ("STORE_FAST", "STORE_DEREF", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST")
         if not stores or name not in _stored(instruction):

@@ -19,6 +19,8 @@ from .sources import UserFiles
 from .targets import Target
 from .wire.messages import NotTraced, Parameter, Place
 
+_MAX_ALIKE = 8
+"""Traces of one function under one signature that are kept; a loop that jits anew would keep all its data alive."""
 _MAX_CAPTURES = 4
 """Places where one trace meets the same array that are looked at."""
 
@@ -62,6 +64,7 @@ class Observer:
         self.names: dict[tuple[Any, ...], list[naming.Name]] = {}
         """By the constant's key, over all traces: a nested jit's body may have been traced under another function."""
         self._by_jaxpr: dict[int, Record] = {}
+        self._alike: dict[tuple[Any, ...], list[Record]] = {}
         self._keep: list[Any] = []
         self._foreign: weakref.WeakSet[Any] = weakref.WeakSet()
         """Functions of JAX's own, met before."""
@@ -130,12 +133,12 @@ class Observer:
             return
         jaxpr = inferred.params["jaxpr"]
         with self._lock:
+            known = self._by_jaxpr.get(id(jaxpr)) or self._enough(record)
+            if known is not None and not record.only_looked:
+                known.calls += 1
+                return
             self._keep += record.keep
             if record.only_looked:
-                return
-            known = self._by_jaxpr.get(id(jaxpr))
-            if known is not None:
-                known.calls += 1
                 return
             record.inferred = inferred
             # The names were found while it was traced; a jaxpr from a cache was traced when nobody looked.
@@ -145,6 +148,20 @@ class Observer:
             self._by_jaxpr[id(jaxpr)] = record
         # The arguments must not outlive the call: they may be most of the memory there is.
         record.call = retracing.without_values(record.call)
+
+    def _enough(self, record: Record) -> Record | None:
+        """The record that stands for this one when there are many of its kind."""
+        target = record.target
+        if target is None or record.only_looked:
+            return None
+        alike = self._alike.setdefault((target.path, target.qualname, target.line, record.parameters), [])
+        if len(alike) < _MAX_ALIKE:
+            alike.append(record)
+            return None
+        for key in record.names:
+            # The array is not kept; its memory may become another's.
+            self.names.pop(key, None)
+        return alike[-1]
 
     def _fail(self, record: Record, error: BaseException) -> None:
         target = record.target

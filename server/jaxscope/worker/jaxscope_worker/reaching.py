@@ -6,9 +6,10 @@ Only stored attributes and items are followed, so that no code of the user's run
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any, Iterator
+from typing import Any
 
 from . import jax_compat
 

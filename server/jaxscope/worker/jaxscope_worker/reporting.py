@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from . import arrays, jax_compat, naming, signatures, walking
@@ -19,7 +20,7 @@ class Reporter:
     def __init__(self, observer: Observer, session: Session) -> None:
         self.observer, self.session, self.files = observer, session, observer.files
         self._keys: dict[tuple[Any, ...], int] = {}
-        self._merged: dict[tuple[Any, ...], TracedFunction] = {}
+        self._merged: dict[tuple[Any, ...], str] = {}
         self._ids: dict[int, str] = {}
         """Record number to the id that stands for it."""
 
@@ -39,39 +40,38 @@ class Reporter:
         outer = record.under
         while outer is not None and outer.number not in self._ids:
             outer = outer.under
-        values = {**function.__dict__, "under": self._ids[outer.number] if outer is not None else None}
-        return TracedFunction(**values)
+        return replace(function, under=self._ids[outer.number] if outer is not None else None)
 
     def _report(self, record: Record) -> None:
         if record.inferred is None:
             return
-        params = record.inferred.params
-        closed = params["jaxpr"]
+        closed = record.inferred.params["jaxpr"]
         walk = walking.walk(closed, self.files, self.observer.min_bytes)
         place = self._identity(record, walk)
         if place is None:
             return
-        path, qualname, line = place
         large = sorted((f for f in walk.constants if f.bytes >= self.observer.min_bytes), key=lambda f: -f.bytes)
-        small = [f for f in walk.constants if f.bytes < self.observer.min_bytes]
         names = self._variables(closed, large)
         constants = tuple(self._constant(found, record, names) for found in large)
         inner, _ = walking.parts(closed)
-        signature = (
-            path, qualname, line, record.parameters, record.source, tuple(str(var.aval) for var in inner.invars),
-            tuple(getattr(var.aval, "weak_type", None) for var in inner.invars),
-            tuple((c.name, c.shape, c.dtype, c.owner) for c in constants), walk.equations,
-        )  # fmt: skip
-        merged = self._merged.get(signature)
-        if merged is not None:
-            self._ids[record.number] = merged.id
-            program = self.session.programs[merged.id]
+        avals = tuple((str(var.aval), getattr(var.aval, "weak_type", None)) for var in inner.invars)
+        held = tuple((c.name, c.shape, c.dtype, c.owner) for c in constants)
+        signature = (place, record.parameters, record.source, avals, held, walk.equations)
+        known = self._merged.get(signature)
+        if known is not None:
+            self._ids[record.number] = known
+            program = self.session.programs[known]
             assert program.function is not None
-            values = {**program.function.__dict__, "calls": program.function.calls + record.calls}
-            program.function = TracedFunction(**values)
+            program.function = replace(program.function, calls=program.function.calls + record.calls)
             return
         number = f"f{len(self.session.programs) + 1}"
-        function = TracedFunction(
+        self._ids[record.number] = self._merged[signature] = number
+        small = [f for f in walk.constants if f.bytes < self.observer.min_bytes]
+        live = [LiveConstant(f.value, f.key, f.aval, c) for f, c in zip(large, constants, strict=True)]
+        live += [LiveConstant(f.value, f.key, f.aval) for f in small]
+        program = self.session.programs[number] = _program(number, record, live)
+        path, qualname, line = place
+        program.function = TracedFunction(
             id=number,
             path=path,
             function=qualname,
@@ -87,22 +87,6 @@ class Reporter:
             constants=constants,
             small_constants=len(small),
             trace_seconds=record.seconds,
-        )
-        self._ids[record.number], self._merged[signature] = number, function
-        live = [LiveConstant(f.value, f.key, f.aval, c) for f, c in zip(large, constants)]
-        live += [LiveConstant(f.value, f.key, f.aval) for f in small]
-        self.session.programs[number] = Program(
-            id=number,
-            jaxpr=closed,
-            in_avals=tuple(var.aval for var in inner.invars),
-            donated=tuple(params.get("donated_invars", ())),
-            outer_tracers=record.inferred.outer_tracers,
-            constants=live,
-            name=str(params.get("name", qualname)),
-            fun=record.call.fun,
-            call=None if record.inferred.outer_tracers else record.call,
-            params=dict(params),
-            function=function,
         )
 
     def _identity(self, record: Record, walk: Walk) -> tuple[str, str, int] | None:
@@ -152,8 +136,10 @@ class Reporter:
         host = found.key[0] == "np"
         at = record.unnamed.get(found.key) or next((r.frames[0] for r in found.reads if r.frames), None)
         owner = at.function if at is not None else (record.target.qualname if record.target is not None else "")
-        representation = "same numpy array" if host else "same jax.Array"
-        return Name(None, "made" if host else "unknown", owner, representation, str(found.value.dtype), at if host else None)
+        dtype = str(found.value.dtype)
+        if host:
+            return Name(None, "made", owner, "same numpy array", dtype, at)
+        return Name(None, "unknown", owner, "same jax.Array", dtype)
 
     def _name_elsewhere(self, found: Found, record: Record) -> Name | None:
         """The name in a function that reads it but was traced before, under another; or in one that can be reached."""
@@ -165,6 +151,24 @@ class Reporter:
             near = naming.find(found.value, scopes, Index())
         return near or next(iter(known), None)
 
+
+
+def _program(number: str, record: Record, constants: list[LiveConstant]) -> Program:
+    assert record.inferred is not None
+    params = record.inferred.params
+    inner, _ = walking.parts(params["jaxpr"])
+    return Program(
+        id=number,
+        jaxpr=params["jaxpr"],
+        in_avals=tuple(var.aval for var in inner.invars),
+        donated=tuple(params.get("donated_invars", ())),
+        outer_tracers=record.inferred.outer_tracers,
+        constants=constants,
+        name=str(params.get("name", record.target.qualname if record.target is not None else "f")),
+        fun=record.call.fun,
+        call=None if record.inferred.outer_tracers else record.call,
+        params=dict(params),
+    )
 
 
 def _letters(index: int) -> str:

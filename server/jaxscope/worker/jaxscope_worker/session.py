@@ -6,9 +6,10 @@ A worker serves one version of one project, so nothing in here is ever invalidat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Callable
+from typing import Any
 
 from .sources import UserFiles
 from .wire.messages import Constant, FetchReply, FetchRequest, TracedFunction
@@ -21,7 +22,7 @@ class LiveConstant:
     value: Any
     """As it stands in the jaxpr: `jax.Array`, `numpy.ndarray` or one of JAX's wrappers around it (`.val`)."""
     key: tuple[Any, ...]
-    """Equal for the same array: `("id", id)` of a jax.Array, `("np", address, shape, strides, dtype)` of a host array."""
+    """Equal for the same array: `("id", id)`, or `("np", address, shape, strides, dtype)` of a host array."""
     aval: Any
     """Abstract value of the constvar; its dtype may be narrower than the value's."""
     described: Constant | None = None
@@ -42,7 +43,7 @@ class Program:
     outer_tracers: int
     """So many leading `in_avals` are values of an enclosing trace, not arguments of the user's call."""
     constants: list[LiveConstant]
-    """Array constants of the jaxpr and its nested ones, each once, in the order of the reply's `constants`; small ones last."""
+    """Array constants of the jaxpr and its nested ones, each once, in the order of the reply; small ones last."""
     name: str
     """What JAX calls it in the lowered module."""
     fun: Any = None

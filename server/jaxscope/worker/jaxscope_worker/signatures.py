@@ -13,6 +13,7 @@ import numpy as np
 
 from . import jax_compat
 
+_LETTERS = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
 _TREE_LEAVES = 200
 _REPR_LIMIT = 120
 
@@ -23,7 +24,7 @@ def short_dtype(dtype: Any) -> str:
     if name.startswith("key<"):
         return name
     match = re.fullmatch(r"(float|int|uint|complex|bfloat)(\d.*)", name)
-    return {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}[match[1]] + match[2] if match else name
+    return _LETTERS[match[1]] + match[2] if match else name
 
 
 def short_aval(aval: Any) -> str:
@@ -44,7 +45,7 @@ def _tree(value: Any, budget: list[int]) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_tree(child, budget)}" for key, child in value.items()) + "}"
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        inside = ", ".join(f"{n}: {_tree(c, budget)}" for n, c in zip(value._fields, value))
+        inside = ", ".join(f"{n}: {_tree(c, budget)}" for n, c in zip(value._fields, value, strict=False))
         return f"{type(value).__name__}({inside})"
     if isinstance(value, tuple):
         return "(" + ", ".join(_tree(child, budget) for child in value) + ("," if len(value) == 1 else "") + ")"

@@ -11,9 +11,9 @@ import functools
 import linecache
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Iterator
 
 from .wire.messages import Place
 
@@ -40,7 +40,8 @@ class UserFiles:
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root) + os.sep
-        self._apart = [os.path.realpath(p) + os.sep for p in {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)}]
+        interpreter = {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)}
+        self._apart = [os.path.realpath(p) + os.sep for p in interpreter]
         # A project whose interpreter lies in the project is normal; one that lies in the interpreter is not.
         self._apart = [p for p in self._apart if not self.root.startswith(p)]
         self._owned: dict[str, str | None] = {}
@@ -72,7 +73,7 @@ class UserFiles:
         return linecache.getline(path, number).strip()
 
     def definition(self, code: CodeType) -> Definition | None:
-        """The def or lambda that `code` was compiled from; for a comprehension the one around it; None for a module."""
+        """The def or lambda that `code` was compiled from; of a comprehension the one around it; None for a module."""
         known = self._of_file(code.co_filename)
         exact = [d for d in known if d.first == code.co_firstlineno and d.name == code.co_name]
         if exact:
@@ -110,7 +111,7 @@ class UserFiles:
         return Place(path, at or line or code.co_firstlineno, column, end_line, end_column, self.qualname(code))
 
     def place_at(self, filename: str, span: tuple[int, int, int, int], function: str) -> Place:
-        """A place that JAX wrote into a program: line, column (UTF-8, from 0), end line, end column, all 0 when unknown.
+        """A place that JAX wrote into a program: line, column (UTF-8, from 0), end line, end column; 0: unknown.
 
         `function` is the code's name there, qualified or not by the version of Python.
         """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType
-from typing import Any, Iterator
+from typing import Any
 
 from .jax_compat import JitCall
 from .sources import UserFiles
@@ -79,7 +80,7 @@ def _unwrap(fun: Any, files: UserFiles, binding: _Binding) -> FunctionType | Non
             fun = inner
         elif getattr(fun, "__wrapped__", None) is not None and not isinstance(fun, type):
             fun = fun.__wrapped__
-        elif isinstance(getattr(type(fun), "__call__", None), FunctionType):
+        elif isinstance(getattr(type(fun), "__call__", None), FunctionType):  # noqa: B004
             binding.receiver = "callable"
             fun = type(fun).__call__
         else:
@@ -156,7 +157,7 @@ def call_arguments(call: JitCall, target: Target | None = None) -> list[tuple[st
         # A wrapper that takes *args: pmap's, or a decorator's. The names are those of the function in it.
         names = [n for n in parameters_of(target.function) if target.bound.get(n) in (None, "default", "static")]
         if len(names) == len(found):
-            return [(name, *rest) for name, (_, *rest) in zip(names, found)]  # type: ignore[misc]
+            return [(name, *rest) for name, (_, *rest) in zip(names, found, strict=True)]  # type: ignore[misc]
     return found
 
 

@@ -6,9 +6,10 @@ further jits. It is followed into them, so that a read is reported at the `dot_g
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def parts(jaxpr: Any) -> tuple[Any, list[tuple[Any, Any]]]:
     """The open jaxpr, and its constvars with their values where it has values."""
     values = getattr(jaxpr, "consts", None)
     inner = jaxpr.jaxpr if hasattr(jaxpr, "jaxpr") else jaxpr
-    return inner, list(zip(inner.constvars, values)) if values is not None else []
+    return inner, list(zip(inner.constvars, values, strict=False)) if values is not None else []
 
 
 def nested(eqn: Any) -> Iterator[tuple[str, Any]]:
@@ -206,6 +207,7 @@ def _route(eqn: Any, name: str, jaxpr: Any, inner: Any) -> list[tuple[int, Any]]
     elif primitive == "cond":
         indices = indices[1:]
     if len(indices) == len(constvars) + len(invars):
-        return list(zip(indices, constvars + invars))
+        return list(zip(indices, constvars + invars, strict=True))
     from_the_front = len(indices) <= len(invars) or primitive.startswith(("pallas", "custom_"))
-    return list(zip(indices if from_the_front else indices[-len(invars) :], invars)) if invars else []
+    left = indices if from_the_front else indices[-len(invars) :]
+    return list(zip(left, invars, strict=False)) if invars else []

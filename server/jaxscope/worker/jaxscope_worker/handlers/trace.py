@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import FunctionType, ModuleType
-from typing import Any, Callable
+from typing import Any
 
 import jax
 
