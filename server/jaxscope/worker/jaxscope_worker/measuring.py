@@ -21,7 +21,8 @@ BATCH_SECONDS = 0.005
 MOST = 200
 """Samples that are always enough."""
 PATIENCE = 5
-"""A stage so slow that even the least samples take this many times the wanted seconds is left with fewer."""
+"""A stage so slow that even the least samples take this many times the wanted seconds (a second at least) is left with
+fewer."""
 
 
 @dataclass
@@ -121,7 +122,7 @@ def listening() -> Iterator[Heard]:
 
 def enough(samples: int, elapsed: float, seconds: float) -> bool:
     """Has a stage been repeated long enough?"""
-    return elapsed >= seconds * PATIENCE or samples >= MOST or (samples >= LEAST and elapsed >= seconds)
+    return elapsed >= max(seconds, 1.0) * PATIENCE or samples >= MOST or (samples >= LEAST and elapsed >= seconds)
 
 
 @dataclass
@@ -136,7 +137,8 @@ class Runner:
     def warm_up(self) -> Any:
         """Runs once, then finds how many calls make a batch. Returns the results of the first call."""
         results = jax.block_until_ready(self.call())
-        while (took := self._batch() * self.per_batch) < BATCH_SECONDS and self.per_batch < 100_000:
+        # The faster of two: on a busy machine one alone may have waited for others.
+        while (took := min(self._batch(), self._batch()) * self.per_batch) < BATCH_SECONDS and self.per_batch < 100_000:
             wanted = self.per_batch * BATCH_SECONDS * 1.2 / max(took, 1e-9)
             self.per_batch = int(min(self.per_batch * 20, max(wanted, self.per_batch + 1)))
         return results
