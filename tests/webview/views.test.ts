@@ -30,7 +30,7 @@ test("no finding is one plain line, with the threshold", () => {
 
 test("a single finding speaks in its own words and offers its own fix", () => {
   const { text, posted, press } = draw({ ...block, findings: block.findings.slice(0, 1) });
-  assert.match(text, /W_UP \(f32\[768,3072\], 9\.00 MiB\) is compiled into block as a constant/);
+  assert.match(text, /W_UP \(f32\[768,3072\], 9\.00 MiB\) is compiled into block as a constant\./);
   press("Pass W_UP as an argument");
   assert.deepEqual(posted, [{ type: "fix", fixes: [{ rule: "captured-array", name: "W_UP", line: 36 }] }]);
 });

@@ -1,6 +1,7 @@
 // Which rows of a program are shown, and where they come from.
 import type { OperationRow, ProgramText, SourceLine } from "../../src/protocol.generated.ts";
 import type { MappedLine } from "../messages.ts";
+import { oncePerProgram } from "./memo.ts";
 
 export const ROW_HEIGHT = 20;
 const HUES = 4;
@@ -62,18 +63,21 @@ export function nextHit(found: readonly number[], row: number, backwards: boolea
 }
 
 /** The operations of a program with their counts, the most frequent first. */
-export function operationCounts(program: ProgramText): [string, number][] {
+export const operationCounts = oncePerProgram((program): [string, number][] => {
   const counts = new Map<string, number>();
   for (const { op } of program.rows) if (op) counts.set(op, (counts.get(op) ?? 0) + 1);
   return [...counts].sort(([a, m], [b, n]) => n - m || a.localeCompare(b));
-}
+});
 
 /** The source lines that the program comes from, in order; neighbours have different hues. */
-export function mappedLines(program: ProgramText): MappedLine[] {
+export const mappedLines = oncePerProgram((program): MappedLine[] => {
   const places = new Map<string, SourceLine>();
   for (const { lines } of program.rows) if (lines[0]) places.set(keyOf(lines[0]), lines[0]);
   const ordered = [...places.values()].sort((a, b) => a.path.localeCompare(b.path) || a.line - b.line);
   return ordered.map((place, index) => ({ ...place, hue: index % HUES }));
-}
+});
+
+/** The hue of each mapped line, by `keyOf` its place. */
+export const huesOf = oncePerProgram((program) => new Map(mappedLines(program).map((line) => [keyOf(line), line.hue])));
 
 export const keyOf = (place: SourceLine): string => `${place.path}:${place.line}`;

@@ -46,7 +46,7 @@ export function findingBox(context: Context, model: PanelModel): TemplateResult 
 
 function summary(model: PanelModel, found: readonly FindingRow[]): unknown {
   const [first] = found;
-  if (found.length === 1 || found.some(({ rule }) => rule !== first?.rule)) return prose(first?.message ?? "");
+  if (found.length === 1 || found.some(({ rule }) => rule !== first?.rule)) return html`${prose(first?.message ?? "")}.`;
   const sizes = found.map((finding) => finding.bytes);
   const known = sizes.every((size) => size !== null) ? `, ${bytes(sizes.reduce((sum, size) => sum + (size ?? 0), 0))},` : "";
   const seen = found.some(({ evidence }) => evidence !== "static");

@@ -3,8 +3,9 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import type { OperationRow, PanelModel, ProgramText, SourceLine } from "../../src/protocol.generated.ts";
 import {
-  comesFrom, functionEnd, hits, keyOf, mappedLines, nextHit, opensFunction, operationCounts, ROW_HEIGHT, shownRows,
+  comesFrom, functionEnd, hits, huesOf, keyOf, nextHit, opensFunction, operationCounts, ROW_HEIGHT, shownRows,
 } from "../code/rows.ts";
+import { forSameArguments } from "../code/memo.ts";
 import { tensorBytes, tokens, type Token } from "../code/tokens.ts";
 import { css } from "../dom/css.ts";
 import type { Form } from "../messages.ts";
@@ -28,10 +29,15 @@ export function stablehlo(context: Context, model: PanelModel): TemplateResult {
   return html`${toolbar(context, model, program, shown)} ${listbox(context, model, program, shown)}`;
 }
 
+const filtered = forSameArguments((program: ProgramText, operation: string, folded: readonly number[], place: SourceLine | null) =>
+  shownRows(program, { operation, folded, place }),
+);
+const found = forSameArguments(hits);
+
 /** The rows that pass the filters of the state. */
-export function rowsShown(state: State, program: ProgramText): number[] {
+export function rowsShown(state: State, program: ProgramText): readonly number[] {
   const { operation, lineOnly, folded } = state.code;
-  return shownRows(program, { operation, folded, place: lineOnly ? restingPlace(state) : null });
+  return filtered(program, operation, folded, lineOnly ? restingPlace(state) : null);
 }
 
 function forms({ state, send }: Context, model: PanelModel): TemplateResult | typeof nothing {
@@ -44,11 +50,10 @@ function forms({ state, send }: Context, model: PanelModel): TemplateResult | ty
 
 function toolbar(context: Context, model: PanelModel, program: ProgramText, shown: readonly number[]): TemplateResult {
   const { state, send, post } = context;
-  const found = hits(program, shown, state.code.query);
   const share = program.operations > 0 ? Math.round((100 * program.located) / program.operations) : 0;
   const open = () => post({ type: "document", name: `${model.function}.mlir`, text: program.rows.map(({ text }) => text).join("\n") });
   return html`<div class="bar">
-    ${forms(context, model)} ${search(context, found)}
+    ${forms(context, model)} ${search(context, found(program, shown, state.code.query))}
     <label><span class="sr">Filter by operation</span><select .value=${state.code.operation}
       @change=${(event: Event) => send({ type: "code", code: { operation: (event.target as HTMLSelectElement).value } })}>
       <option value="">all operations</option>
@@ -63,11 +68,11 @@ function toolbar(context: Context, model: PanelModel, program: ProgramText, show
   </div>`;
 }
 
-function search({ state, send }: Context, found: readonly number[]): TemplateResult {
+function search({ state, send }: Context, rows: readonly number[]): TemplateResult {
   const { query } = state.code;
   const keys = (event: KeyboardEvent) => {
     if (event.key === "Enter") {
-      const row = nextHit(found, state.code.cursor, event.shiftKey);
+      const row = nextHit(rows, state.code.cursor, event.shiftKey);
       if (row !== undefined) send({ type: "moveTo", row });
     } else if (event.key === "Escape") {
       event.stopPropagation();
@@ -76,7 +81,7 @@ function search({ state, send }: Context, found: readonly number[]): TemplateRes
   };
   return html`<label class="search">${icon("search")}<input id="search" type="search" placeholder="Search" aria-label="Search the program"
     .value=${query} @input=${(event: Event) => send({ type: "code", code: { query: (event.target as HTMLInputElement).value } })}
-    @keydown=${keys}><span class="hits" role="status">${query ? (found.length > 0 ? counted(found.length, "row") : "no match") : ""}</span></label>`;
+    @keydown=${keys}><span class="hits" role="status">${query ? (rows.length > 0 ? counted(rows.length, "row") : "no match") : ""}</span></label>`;
 }
 
 function listbox(context: Context, model: PanelModel, program: ProgramText, shown: readonly number[]): TemplateResult {
@@ -84,7 +89,7 @@ function listbox(context: Context, model: PanelModel, program: ProgramText, show
   const { scrollTop, rowsHeight } = state.size;
   const first = Math.max(0, Math.min(Math.floor(scrollTop / ROW_HEIGHT), shown.length) - ROWS_AROUND);
   const last = Math.min(shown.length, first + Math.ceil(rowsHeight / ROW_HEIGHT) + 2 * ROWS_AROUND);
-  const hues = new Map(mappedLines(program).map((line) => [keyOf(line), line.hue]));
+  const hues = huesOf(program);
   const inSight = shown.slice(first, last).map((row, index) => ({ row, position: first + index }));
   const active = inSight.some(({ row }) => row === state.code.cursor) ? `row-${state.code.cursor}` : nothing;
   return html`<div class="rows" role="listbox" tabindex="0" aria-label=${`StableHLO of ${model.function}`} aria-activedescendant=${active}
