@@ -13,7 +13,7 @@ const LOOKS = { 'editor.hover.delay': 150, 'editor.minimap.enabled': false, 'win
   'editor.lightbulb.enabled': 'on', 'workbench.colorTheme': 'Default Light Modern' };
 
 /** Waits until `look` returns something true, and returns it. */
-export async function until(what, look, seconds = 30) {
+export async function until(what, look, seconds = 60) {
   const end = Date.now() + seconds * 1000;
   for (;;) {
     const seen = await look();
@@ -42,7 +42,7 @@ export class Editor {
     editor.browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: LAUNCH });
     const context = await editor.browser.newContext({ viewport: { width: 1500, height: 880 }, locale: 'en-US' });
     editor.page = await context.newPage();
-    editor.page.setDefaultTimeout(30_000);
+    editor.page.setDefaultTimeout(60_000);
     await editor.go(open);
     return editor;
   }
@@ -50,7 +50,7 @@ export class Editor {
   /** Opens the folder's window anew, with this file. */
   async go(file) {
     await this.page.goto(this.server.url(this.folder, path.join(this.folder, file)));
-    await this.page.locator(`.tab[data-resource-name="${file}"]`).waitFor({ timeout: 60_000 });
+    await this.page.locator(`.tab[data-resource-name="${file}"]`).waitFor({ timeout: 90_000 });
   }
 
   /** Ends browser, workbench and language server. */

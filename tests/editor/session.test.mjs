@@ -69,6 +69,7 @@ check('the question of consent comes before the first run', async () => {
   await editor.picture('consent');
   await question.getByRole('button', { name: 'When I save' }).click();
   await until('the marker that the module writes when it runs', () => ranMarker('session'));
+  await editor.command('View: Close Editor');
 });
 
 check('a trace shows shapes and bytes in the code lens and replaces the inferred finding', async () => {
@@ -134,7 +135,7 @@ check('captured against hoisted is measured', async () => {
   await until('both forms measured', async () => {
     const text = await editor.panel.locator('body').innerText();
     return /hoisted/i.test(text) && /median/i.test(text) && /(ms|µs)/.test(text);
-  }, 60);
+  });
   await editor.picture('docs-timings');
   await editor.panel.getByRole('tab', { name: 'Overview' }).click();
   await editor.panel.getByText(/StableHLO module|Captured against hoisted/i).first().waitFor();
@@ -178,7 +179,7 @@ check('a module that aborts the worker does no harm to the editor', async () => 
 
 check('the consent is remembered for the folder', async () => {
   await editor.go('attention.py');
-  await editor.lens(/f32\[4,128,512\].*4 constants.*12\.0 MiB/).first().waitFor({ timeout: 40_000 });
+  await editor.lens(/f32\[4,128,512\].*4 constants.*12\.0 MiB/).first().waitFor();
   assert.equal(await editor.notification('May jaxscope run code').count(), 0);
   await editor.picture('docs-attention');
 });
