@@ -1,7 +1,7 @@
 """Runs small programs one after another in one process: JSON in, JSON out, one line each.
 
-In: `{"module": file text, …}`. Out: what `main()` of `case` returned (without one: its global arrays), and whether an array of at least `BYTES` became a
-constant of a compiled program, which JAX itself says by a warning.
+In: `{"module": file text, …}`. Out: what `main()` of `case` returned (without one: its global arrays), and whether an
+array of at least `BYTES` became a constant of a compiled program, which JAX itself says by a warning.
 """
 
 from __future__ import annotations

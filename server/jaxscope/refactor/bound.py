@@ -26,7 +26,7 @@ Expression = tuple[str, tuple[str, ...]]
 
 
 def hoist_bound(
-    files: Files, compiled: Compiled, file: File, function: str, name: Expression, line: int | None
+    files: Files, compiled: Compiled, file: File, function: str, name: Expression, *, line: int | None
 ) -> SourceChange | None:
     """The change for a bound value; None when `name` is not bound to `function` here. Raises Refused."""
     hoist = _Bound(files, compiled, file, function)

@@ -55,14 +55,16 @@ class _Planner:
         self.root, self.links = expression
 
     def plan(self) -> SourceChange:
-        change = hoist_bound(self.files, self.compiled, self.file, self.function, (self.root, self.links), self.line)
+        change = hoist_bound(
+            self.files, self.compiled, self.file, self.function, (self.root, self.links), line=self.line
+        )
         if change is not None:
             return change
         target = self._target()
         node = target.function_node
         read = self._read(target)
         if read is None:
-            made = hoist_made(self.files, self.compiled, self.file, node, self.root, self.line)
+            made = hoist_made(self.files, self.compiled, self.file, node, self.root)
             if made is None:
                 raise self.file.refuse(f"No read of `{self.name}` was found in `{self.function}`.", node)
             return made
@@ -134,7 +136,7 @@ class _Planner:
         scope = self.file.scope(node)
         bindings = self.file.bindings(value.home, value.root)
         if value.home is not scope or any(binding.kind != "parameter" for binding in bindings):
-            made = hoist_made(self.files, self.compiled, self.file, node, self.root, self.line)
+            made = hoist_made(self.files, self.compiled, self.file, node, self.root)
             if made is None:
                 raise self.file.refuse(f"`{self.name}` is made inside the function.", read.node)
             return made

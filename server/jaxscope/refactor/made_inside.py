@@ -22,9 +22,7 @@ _SEEDED = ("numpy.random.default_rng", "numpy.random.RandomState", "numpy.random
 _FRESH = ("numpy.random.", "numpy.load", "numpy.fromfile", "numpy.genfromtxt", "numpy.loadtxt", "numpy.memmap")
 
 
-def hoist_made(
-    files: Files, compiled: Compiled, file: File, node: FunctionNode, name: str, line: int | None
-) -> SourceChange | None:
+def hoist_made(files: Files, compiled: Compiled, file: File, node: FunctionNode, name: str) -> SourceChange | None:
     """The change for the local array `name`; None when the function makes none of that name. Raises Refused."""
     scope = file.scope(node)
     bindings = scope.bindings.get(name, [])
@@ -39,7 +37,7 @@ def hoist_made(
     concrete = Concreteness(file, name)
     for read in file.reads(scope, name):
         concrete.check(read.node)
-    return _change(files, compiled, file, node, statement, name)
+    return _change(files, compiled, file, node, statement)
 
 
 def _check_constant(file: File, node: ast.expr, name: str) -> None:
@@ -75,11 +73,10 @@ def _check_call(file: File, call: ast.Call, name: str) -> None:
         raise file.refuse(f"`{name}` is made inside the function by `{ast.unparse(call.func)}`.", call)
 
 
-def _change(
-    files: Files, compiled: Compiled, file: File, node: FunctionNode, statement: ast.Assign, name: str
-) -> SourceChange:
-    layout = file.layout
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+def _change(files: Files, compiled: Compiled, file: File, node: FunctionNode, statement: ast.Assign) -> SourceChange:
+    layout, target = file.layout, statement.targets[0]
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(target, ast.Name)
+    name = target.id
     top: ast.AST = node
     while top not in file.tree.body:
         top = file.parents[top]

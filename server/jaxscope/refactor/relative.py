@@ -18,16 +18,16 @@ from jaxscope.text.edit import SourceChange
 def hoist_of_parameter(files: Files, compiled: Compiled, value: Value, file: File, node: FunctionNode) -> SourceChange:
     """The change for a value that begins with a parameter of the function `node`. Raises Refused."""
     try:
-        return _attempt(files, compiled, value, file, node, False)
+        return _attempt(files, compiled, value, file, node, by_keyword=False)
     except Refused as first:
         try:
-            return _attempt(files, compiled, value, file, node, True)
+            return _attempt(files, compiled, value, file, node, by_keyword=True)
         except Refused:
             raise first from None
 
 
 def _attempt(
-    files: Files, compiled: Compiled, value: Value, file: File, node: FunctionNode, by_keyword: bool
+    files: Files, compiled: Compiled, value: Value, file: File, node: FunctionNode, *, by_keyword: bool
 ) -> SourceChange:
     threading = _Relative(files, compiled, value, by_keyword)
     threading.run(file, node)
