@@ -42,6 +42,14 @@ function filesNamedIn(value) {
   return [];
 }
 
+/** Pictures of the repository that a Markdown file shows. */
+function picturesOf(file) {
+  const shown = [...fs.readFileSync(at(file), 'utf8').matchAll(/!\[[^\]]*\]\(([\w./-]+)\)/g)].map(([, name]) => name);
+  const missing = shown.find((name) => !fs.existsSync(at(name)));
+  if (missing) throw new Stop(`${file} shows ${missing}, which does not exist.`);
+  return new Set(shown);
+}
+
 function layOut() {
   fs.rmSync(STAGE, { recursive: true, force: true });
   fs.mkdirSync(STAGE, { recursive: true });
@@ -49,7 +57,7 @@ function layOut() {
   fs.writeFileSync(path.join(STAGE, 'package.json'), JSON.stringify(described, undefined, 2) + '\n');
   for (const file of ['README.md', 'CHANGELOG.md', 'LICENSE', ...new Set(filesNamedIn(described))]) copy(at(file), file);
   for (const file of fs.readdirSync(at('dist'))) if (!file.endsWith('.map')) copy(at('dist', file), path.join('dist', file));
-  if (fs.existsSync(at('docs', 'images'))) copy(at('docs', 'images'), 'docs/images');
+  for (const picture of picturesOf('README.md')) copy(at(picture), picture);
   copy(DEPENDENCIES, 'bundled');
   copy(at('server', 'jaxscope'), 'bundled/jaxscope');
   copy(at('server', 'run_server.py'), 'bundled/run_server.py');

@@ -125,7 +125,7 @@ check('the constants tab names the array, where it was bound and where it is rea
   const row = editor.panel.getByRole('row').filter({ hasText: 'BASIS' }).first();
   await row.waitFor();
   assert.match(await row.innerText(), /700,700/);
-  await editor.picture('docs-constants');
+  await editor.picture('constants');
 });
 
 check('captured against hoisted is measured', async () => {
@@ -139,7 +139,7 @@ check('captured against hoisted is measured', async () => {
   await editor.picture('docs-timings');
   await editor.panel.getByRole('tab', { name: 'Overview' }).click();
   await editor.panel.getByText(/StableHLO module|Captured against hoisted/i).first().waitFor();
-  await editor.picture('docs-editor');
+  await editor.picture('panel-measured');
 });
 
 check('the quick fix makes the array an argument, on disk, and the warning goes', async () => {
@@ -147,7 +147,7 @@ check('the quick fix makes the array an argument, on disk, and the warning goes'
   await editor.page.keyboard.press('Control+.');
   const action = editor.page.locator('.action-widget .monaco-list-row', { hasText: 'Pass `BASIS` as an argument' });
   await action.first().waitFor();
-  await editor.picture('docs-quickfix');
+  await editor.picture('docs-editor');
   await editor.page.keyboard.press('Enter');
   await editor.line(/def\swhiten\(batch,\sBASIS\)/).waitFor();
   await editor.notification(/is now an argument of/).waitFor();
@@ -181,5 +181,5 @@ check('the consent is remembered for the folder', async () => {
   await editor.go('attention.py');
   await editor.lens(/f32\[4,128,512\].*4 constants.*12\.0 MiB/).first().waitFor();
   assert.equal(await editor.notification('May jaxscope run code').count(), 0);
-  await editor.picture('docs-attention');
+  await editor.picture('attention');
 });
