@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.semantics import builtin_calls, library
+from jaxscope.semantics import builtin_calls, library, library_random
 from jaxscope.semantics.arguments import Given
 from jaxscope.semantics.arrays import as_array, as_shape, reshaped
 from jaxscope.semantics.dtypes import from_value, narrowed
@@ -78,7 +78,7 @@ def _array_call(ev: Evaluator, module: str, tail: str, given: Given, frame: Fram
         call = ev.library_call(given.args, frame, given.keywords)
         call.library = "jax"
         if module == "jax.random":
-            return library.jax_random(tail, call)
+            return library_random.jax_random(tail, call)
         if f"{module}.{tail}" in _MOVES:
             return _as_jax(given.args[0], call.x64) if given.args else UNKNOWN
         if module == "jax.nn":
@@ -96,7 +96,7 @@ def _array_call(ev: Evaluator, module: str, tail: str, given: Given, frame: Fram
     if module == "numpy.random":
         call = ev.library_call([], frame, given.keywords)
         call.args = given.args
-        return library.numpy_random(tail, call)
+        return library_random.numpy_random(tail, call)
     if module in ("numpy", "scipy.special"):
         handler = library.array_function(tail)
         call = ev.library_call(given.args, frame, given.keywords)
@@ -203,7 +203,7 @@ def call_method(ev: Evaluator, callee: Method, given: Given, frame: Frame) -> Va
     if isinstance(owner, Made) and owner.name in _GENERATOR_METHODS:
         call = ev.library_call([], frame, given.keywords)
         call.args, call.library = given.args, "numpy"
-        return library.numpy_random(name, call)
+        return library_random.numpy_random(name, call)
     if isinstance(owner, Mapping):
         if name == "values":
             return Sequence(tuple(item for _, item in owner.items)) if owner.items else Sequence(None, owner.element)
