@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+
 import support  # noqa: F401  (puts the worker on the path)
 
 _before = {name: os.environ.get(name) for name in ("JAX_PLATFORMS", "XLA_FLAGS")}
@@ -122,7 +123,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "linear solve": lambda x: jnp.linalg.solve(jnp.asarray(V) + N * jnp.eye(N), x),
     "map": lambda x: jax.lax.map(lambda row: nested(row) + x, jnp.asarray(V)),
     "associative scan": lambda x: jax.lax.associative_scan(jnp.add, jnp.asarray(V) * x),
-    "callback": lambda x: jax.pure_callback(lambda a: np.asarray(a) * 2, jax.ShapeDtypeStruct((N,), np.float32), x * V[0]),
+    "callback": lambda x: jax.pure_callback(lambda a: a * 2, jax.ShapeDtypeStruct((N,), np.float32), x * V[0]),
     "vmap of nested": lambda x: jax.vmap(nested)(jnp.stack([x, x + 1])),
 }  # fmt: skip
 
@@ -135,7 +136,8 @@ def held(program: Any) -> list[tuple[int, ...]]:
 
 
 def leaves(tree: Any) -> list[np.ndarray]:
-    return [np.asarray(jax.random.key_data(x) if "key<" in str(x.dtype) else x) for x in jax.tree_util.tree_leaves(tree)]
+    found = jax.tree_util.tree_leaves(tree)
+    return [np.asarray(jax.random.key_data(x) if "key<" in str(x.dtype) else x) for x in found]
 
 
 def check(function: Any, *args: Any) -> hoisting.Staged:
@@ -150,7 +152,7 @@ def check(function: Any, *args: Any) -> hoisting.Staged:
     compiled = again.lower().compile()
     got = leaves(compiled(tuple(map(hoisted_value, staged.constants, staged.constant_avals)), *args))
     assert [(a.shape, a.dtype) for a in got] == [(a.shape, a.dtype) for a in expected]
-    for a, b in zip(got, expected):
+    for a, b in zip(got, expected, strict=False):
         np.testing.assert_allclose(a.astype(complex), b.astype(complex), rtol=2e-3, atol=2e-4)
     return staged
 
@@ -217,7 +219,11 @@ def test_shard_map() -> None:
     mesh = Mesh(np.array(jax.devices()), ("d",))
     specs = {"mesh": mesh, "in_specs": PartitionSpec("d"), "out_specs": PartitionSpec("d")}
     outside = jnp.asarray(V)
-    check(lambda x: shard_map(lambda x: jax.lax.psum(x.sum(), "d") * nested(outside)[: x.shape[0], 0] + x, **specs)(x), X)
+
+    def body(x: Any) -> Any:
+        return jax.lax.psum(x.sum(), "d") * nested(outside)[: x.shape[0], 0] + x
+
+    check(lambda x: shard_map(body, **specs)(x), X)
 
 
 def test_shardings_of_a_nested_jit_are_kept() -> None:
@@ -226,7 +232,7 @@ def test_shardings_of_a_nested_jit_are_kept() -> None:
     inner = jax.jit(lambda x: x @ W, in_shardings=NamedSharding(mesh, PartitionSpec()), out_shardings=spread)
     staged = check(lambda x: inner(x) + 1, X)
     text = staged.trace().lower().as_text()
-    assert "sharding" in text and "devices=[4]" in text or '{"d"}' in text
+    assert ("sharding" in text and "devices=[4]" in text) or '{"d"}' in text
 
 
 def test_names_and_lines_stay() -> None:

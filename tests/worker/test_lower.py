@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Worker, line_of, one, request, write
 from jaxscope_worker import module_text
 from jaxscope_worker.wire.messages import Failure, LowerReply, LowerRequest, Operation, Place, TracedFunction
+
+from support import Worker, line_of, one, request, write
 
 PROGRAM = """\
 import functools
@@ -228,7 +229,7 @@ MODULE = '''\
 #loc1 = loc("x")
 #loc2 = loc("hoisted[0]")
 module @jit_f attributes {mhlo.note = "a loc(b) \\" inside"} {
-  func.func public @main(%arg0: tensor<3xf32> {jax.const = true} loc("hoisted[0]"), %arg1: tensor<f32> loc("x")) -> tensor<3xf32> {
+  func.func @main(%arg0: tensor<3xf32> {jax.const = true} loc("hoisted[0]"), %arg1: tensor<f32> loc("x")) -> f32 {
     %0 = stablehlo.tanh %arg0 : tensor<3xf32> loc(#loc7)
     %1:2 = "stablehlo.case"(%0) ({
       stablehlo.return %0 : tensor<3xf32> loc(#loc8)
@@ -269,7 +270,7 @@ def test_locations_of_every_form() -> None:
 def test_text_without_locations() -> None:
     rows = module_text.rows(MODULE)
     assert rows[0].text == 'module @jit_f attributes {mhlo.note = "a loc(b) \\" inside"} {'
-    assert rows[1].text.endswith("(%arg0: tensor<3xf32> {jax.const = true}, %arg1: tensor<f32>) -> tensor<3xf32> {")
+    assert rows[1].text.endswith("(%arg0: tensor<3xf32> {jax.const = true}, %arg1: tensor<f32>) -> f32 {")
     assert [(text, at.name) for text, at in rows[1].arguments] == [
         ("%arg0: tensor<3xf32> {jax.const = true}", "hoisted[0]"), ("%arg1: tensor<f32>", "x"),
     ]  # fmt: skip

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Worker, one, request, write
 from jaxscope_worker import executable, measuring
 from jaxscope_worker.wire.messages import Failure, FormCost, Samples, TimeReply, TimeRequest
+
+from support import Worker, one, request, write
 
 PROGRAM = """\
 import functools

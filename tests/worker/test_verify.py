@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Worker, request, write
 from jaxscope_worker.wire.messages import DeclaredSignature, Failure, VerifyReply, VerifyRequest
+
+from support import Worker, request, write
 
 BEFORE = """\
 import jax

@@ -18,7 +18,7 @@ def equal(before: Any, after: Any) -> tuple[bool | None, str]:
     if [path for path, _ in left] != [path for path, _ in right] or tree != other:
         return False, "has another structure"
     known = None
-    for (path, a), (_, b) in zip(left, right):
+    for (path, a), (_, b) in zip(left, right, strict=False):
         same, how = _leaf(a, b)
         if same is False:
             at = jax.tree_util.keystr(path)
@@ -62,4 +62,4 @@ def _arrays(left: np.ndarray, right: np.ndarray) -> tuple[bool, str]:
         largest = float(finite.max()) if finite.size else 0.0
         gap = np.abs(a - b)[off].max()
     tolerance = max(RTOL, 8 * float(jax.numpy.finfo(left.dtype).eps)) * largest
-    return (True, "") if gap <= tolerance else (False, f"is off by up to {gap:.3g}, its largest value being {largest:.3g}")
+    return gap <= tolerance, f"is off by up to {gap:.3g}, its largest value being {largest:.3g}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 from jax.extend import source_info_util
@@ -19,7 +19,14 @@ from .walking import nested, parts
 MIN_BYTES = 33
 """JAX's own threshold: arrays of up to 32 bytes stay in the program."""
 
-_INLINED = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "closed_call", "core_closed_call", "eval_jaxpr")
+_INLINED = (
+    "custom_jvp_call",
+    "custom_vjp_call",
+    "custom_vjp_call_jaxpr",
+    "closed_call",
+    "core_closed_call",
+    "eval_jaxpr",
+)
 """Calls that lowering replaces by their body: only a derivative, already taken, would have needed them."""
 
 
@@ -97,7 +104,9 @@ class Constants:
 
     def _wanted(self, value: Any, aval: Any) -> bool:
         shape = getattr(aval, "shape", ())
-        return len(shape) > 0 and hasattr(value, "dtype") and arrays.size_of(tuple(shape), aval.dtype) >= self._min_bytes
+        if len(shape) == 0 or not hasattr(value, "dtype"):
+            return False
+        return arrays.size_of(tuple(shape), aval.dtype) >= self._min_bytes
 
     def _collect(self, program: Any) -> None:
         for value, aval in _held(program):
@@ -149,7 +158,7 @@ class _Interpreter:
     """Evaluates a jaxpr under a trace. A body that holds constants is staged anew through the public transform that
     made it, whose closed-over tracers then become its operands; all others are bound as they are."""
 
-    RULES: dict[str, str] = {
+    RULES: ClassVar[dict[str, str]] = {
         "pjit": "_jit",
         "jit": "_jit",
         "scan": "_scan",
@@ -167,7 +176,7 @@ class _Interpreter:
         jaxpr, bound = parts(program)
         values = {variable: self._substitute(value, variable.aval, hoisted) for variable, value in bound}
         own = len(operands) == len(jaxpr.invars)
-        values.update(zip(jaxpr.invars if own else [*jaxpr.constvars, *jaxpr.invars], operands))
+        values.update(zip(jaxpr.invars if own else [*jaxpr.constvars, *jaxpr.invars], operands, strict=False))
 
         def read(atom: Any) -> Any:
             return self._substitute(atom.val, atom.aval, hoisted) if hasattr(atom, "val") else values[atom]
@@ -176,7 +185,7 @@ class _Interpreter:
             names = source_info_util.current_name_stack() + eqn.source_info.name_stack
             with source_info_util.user_context(eqn.source_info.traceback, name_stack=names), eqn.ctx.manager:
                 results = self._equation(eqn, hoisted, [read(atom) for atom in eqn.invars])
-            values.update(zip(eqn.outvars, results))
+            values.update(zip(eqn.outvars, results, strict=False))
         return [read(atom) for atom in jaxpr.outvars]
 
     def _substitute(self, value: Any, aval: Any, hoisted: Sequence[Any]) -> Any:
@@ -278,8 +287,8 @@ def given(shardings: Sequence[Any]) -> list[Any]:
 
 
 def _changed_rank(inner: Sequence[Any], outer: Sequence[Any]) -> int:
-    """How many a scan slices or stacks: their rank differs inside. Its parameters say so differently in each version."""
-    return sum(len(a.aval.shape) != len(b.aval.shape) for a, b in zip(inner, outer))
+    """How many a scan slices or stacks: their rank differs inside. Its parameters say so otherwise in each version."""
+    return sum(len(a.aval.shape) != len(b.aval.shape) for a, b in zip(inner, outer, strict=False))
 
 
 def _spec(names: Any) -> Any:

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _ALIAS = re.compile(r"^(#loc\d*) = (loc\(.*\))\s*$")
-_OPERATION = re.compile(r'^(?:%[\w$.:#, %-]+ = )?"?(?:(?:stablehlo|chlo|mhlo|vhlo|func|sdy|shape|tensor|arith|scf)\.)?([a-z_]\w*)')
+_OPERATION = re.compile(
+    r'^(?:%[\w$.:#, %-]+ = )?"?(?:(?:stablehlo|chlo|mhlo|vhlo|func|sdy|shape|tensor|arith|scf)\.)?([a-z_]\w*)'
+)
 _STRUCTURE = ("cond", "do", "reducer", "else")
 _CLOSER = re.compile(r"^\}(?!, \{)(?! do \{)(?! else \{)")
 _FUNCTION = re.compile(r"^func\.func (?:public |private )?@(\"[^\"]*\"|[\w$.-]+)")
@@ -99,7 +101,7 @@ def _operation(line: str) -> str:
 def _arguments(bare: str, marks: list[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
     """Start and end of each argument of a function's first line, with its location."""
     starts = [match.start() for match in _ARGUMENT.finditer(bare)]
-    for start, stop in zip(starts, [*starts[1:], len(bare)]):
+    for start, stop in zip(starts, [*starts[1:], len(bare)], strict=False):
         mark = next(((at, mark) for at, mark in marks if start < at <= stop and at < len(bare)), None)
         end = mark[0] if mark else bare.rfind(",", start, stop) if stop < len(bare) else bare.find(")", start)
         yield start, end, mark[1] if mark else "loc(unknown)"

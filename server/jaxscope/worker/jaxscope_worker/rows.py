@@ -26,7 +26,9 @@ _SHAPE = re.compile(r"tensor<((?:\d+x)*)([a-z]+)(\d*)")
 _LIBRARY = re.compile(r"^(.*?)(?:_\d+)?$")
 
 
-def describe(text: str, program: Program, traced: Any, constants: Sequence[Any], files: UserFiles) -> tuple[Operation, ...]:
+def describe(
+    text: str, program: Program, traced: Any, constants: Sequence[Any], files: UserFiles
+) -> tuple[Operation, ...]:
     """The lines of a printed module. `constants` are the hoisted ones, in the order of `main`'s leading arguments."""
     lines = [part for line in module_text.rows(text) for part in _by_argument(line)]
     captured = _captured(lines, traced.jaxpr, constants, program)
@@ -75,7 +77,7 @@ def _embedded(lines: list[Row], jaxpr: Any) -> Iterator[tuple[int, Any]]:
         symbol = next((s for s in left if _plain(s) == _plain(name) and _fits(lines, left[s], held)), None)
         if symbol is None:
             continue
-        for at, (_, value) in zip(left.pop(symbol), held):
+        for at, (_, value) in zip(left.pop(symbol), held, strict=False):
             yield at, arrays.key_of(value)
 
 
@@ -101,7 +103,7 @@ def _plain(symbol: str) -> str:
 def _fits(lines: list[Row], rows: list[int], held: list[tuple[Any, Any]]) -> bool:
     return len(rows) >= len(held) and all(
         _sizes(lines[at].result_type)[: len(variable.aval.shape)] == [int(n) for n in variable.aval.shape]
-        for at, (variable, _) in zip(rows, held)
+        for at, (variable, _) in zip(rows, held, strict=False)
     )
 
 

@@ -58,7 +58,8 @@ class _Side:
 
     def cost(self) -> FormCost:
         memory, (flops, moved) = executable.memory(self.compiled), executable.cost(self.compiled)
-        samples = [Samples(stage, tuple(getattr(self, stage))) for stage in ("trace", "lower", "compile")]  # type: ignore[arg-type]
+        stages = {"trace": self.trace, "lower": self.lower, "compile": self.compile}
+        samples = [Samples(stage, tuple(seconds)) for stage, seconds in stages.items()]  # type: ignore[arg-type]
         if self.runner is not None:
             samples.append(Samples("run", tuple(self.runner.seconds), self.runner.per_batch))
         return FormCost(
@@ -101,11 +102,11 @@ class _Timing:
         )
 
     def _trace(self) -> None:
-        """Both forms come of one trace; its time stands with the first. A function that cannot be traced again has none."""
-        side, started = self.sides[0], time.perf_counter()
-        while self.program.call is not None and not enough(len(side.trace), time.perf_counter() - started, self.seconds):
+        """Both forms come of one trace; its time stands with the first. What cannot be traced again has none."""
+        side, call, started = self.sides[0], self.program.call, time.perf_counter()
+        while call is not None and not enough(len(side.trace), time.perf_counter() - started, self.seconds):
             try:
-                side.trace.append(retracing.seconds(self.program.call))
+                side.trace.append(retracing.seconds(call))
             except Exception:
                 side.trace.clear()
                 return
@@ -147,7 +148,8 @@ class _Timing:
         self.progress("running", "making arguments", None)
         operands = arguments.make(staged.argument_avals, shardings)
         for side in self.sides:
-            constants = tuple(_on_device(c, a) for c, a in zip(side.form.staged.constants, side.form.staged.constant_avals))
+            held = zip(side.form.staged.constants, side.form.staged.constant_avals, strict=True)
+            constants = tuple(_on_device(constant, aval) for constant, aval in held)
             side.runner = Runner(_call(side.compiled, constants, operands))
             side.results = side.runner.warm_up()
         gc.collect()
@@ -171,7 +173,8 @@ class _Timing:
     def _difference(self) -> float | None:
         if len(self.sides) < 2:
             return None
-        pairs = zip(jax.tree_util.tree_leaves(self.sides[0].results), jax.tree_util.tree_leaves(self.sides[1].results))
+        first, second = (jax.tree_util.tree_leaves(side.results) for side in self.sides)
+        pairs = zip(first, second, strict=True)
         try:
             return max((largest_difference(a, b) for a, b in pairs), default=0.0)
         except (TypeError, ValueError, RuntimeError):  # spread over processes, or no numbers
