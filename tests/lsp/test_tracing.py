@@ -346,3 +346,19 @@ async def test_restarting_starts_over(start: Start) -> None:
     editor.notified["jaxscope/didTrace"].clear()
     await editor.ask("jaxscope/restart")
     await editor.traced(uri)
+
+
+async def test_a_trace_of_one_file_tells_of_the_files_it_imports(start: Start) -> None:
+    editor = await start({"trusted": True, "trace": {"when": "manual"}})
+    library = WHITENER.split("# jaxscope")[0] + "@jax.jit\ndef project(x):\n    return x @ W\n"
+    uri = editor.open("library.py", library)
+    (inferred,) = await editor.diagnostics(uri, bool)
+    assert "(inferred)" in inferred.message
+    use = editor.open("use.py", "import jax.numpy as jnp\nfrom library import project\n\nproject(jnp.ones((9, 700)))\n")
+    await editor.ask("jaxscope/trace", uri=use)
+    await editor.diagnostics(uri, lambda found: bool(found) and "(inferred)" not in found[0].message)
+    titles = [lens.command.title for lens in await editor.lenses(uri) if lens.command]
+    assert titles == ["f32[9,700] → f32[9,700] · 1 constant 1.9 MiB"]
+    seen = await editor.ask("jaxscope/program", uri=uri, function="project", stage="stablehlo", form="captured")
+    assert [row.captured for row in seen.rows if row.literal == "captured"] == ["W"]
+    assert "dot_general" in (await editor.hover(uri, 8, 5) or "")

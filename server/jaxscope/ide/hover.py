@@ -88,7 +88,7 @@ def _origin(workspace: Workspace, facts: FunctionFacts, shown: TracedFunction) -
     text = f"Shapes {words.get(shown.source, shown.source)}"
     text += f", {shown.origin}" if shown.origin else ""
     text += f", {format_count(shown.calls, 'call')}" if shown.calls > 1 else ""
-    if evidence := workspace.evidence(facts.path):
+    if evidence := workspace.evidence_of(facts.path, facts.name):
         text += f"; traced {time.strftime('%H:%M:%S', time.localtime(evidence.traced_at))}"
     more = len(facts.traced) - 1
     text += f"; {format_count(more, 'other signature')}" if more else ""
@@ -136,7 +136,7 @@ def place_text(here: str, path: str, line: int) -> str:
 
 
 def _jaxpr(workspace: Workspace, path: str, shown: TracedFunction, style: Style) -> str:
-    text = workspace.jaxpr(path, shown.id)
+    text = workspace.jaxpr(path, shown)
     if not text:
         return ""
     title = f"jaxpr, {format_count(shown.equations, 'equation')}"

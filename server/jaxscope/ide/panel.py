@@ -43,7 +43,8 @@ def panel(
         facts = workspace.function_at(path, position.line)
     state, message, failed = _state(workspace, path, facts, situation)
     shown = facts.shown if facts else None
-    evidence, hello = workspace.evidence(path), situation.hello
+    hello = situation.hello
+    evidence = workspace.evidence_of(path, facts.name) if facts else workspace.evidence(path)
     findings = facts.findings if facts else workspace.judgement(path).findings
     return PanelModel(
         state=state,

@@ -151,10 +151,14 @@ class Workspace:
         traced = self._traced.get(path)
         return traced.evidence if traced else None
 
-    def jaxpr(self, path: str, function_id: str) -> str | None:
-        """The printed jaxpr of a traced function, as far as it was fetched."""
-        traced = self._traced.get(path)
-        return traced.jaxprs.get(function_id) if traced else None
+    def evidence_of(self, path: str, function: str) -> Evidence | None:
+        """The trace that showed a function of a file, be it of a file that imports it."""
+        return self.evidence(self.witness(path, function))
+
+    def jaxpr(self, path: str, shown: TracedFunction) -> str | None:
+        """The printed jaxpr of a traced function of a file, as far as it was fetched."""
+        traced = self._traced.get(self.witness(path, shown.function))
+        return traced.jaxprs.get(shown.id) if traced else None
 
     def reply(self, path: str) -> TraceReply | None:
         """The last trace of a file, moved to the present text; also what traces of other files showed of it."""

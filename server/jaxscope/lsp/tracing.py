@@ -202,8 +202,8 @@ class Tracing:
     def _programs(self, path: str) -> dict[str, str | None]:
         """The jaxpr of each traced function that is shown: what was timed holds as long as that stays the same."""
         workspace = self._folder.workspace
-        shown = [(facts.name, facts.shown.id) for facts in workspace.functions(path) if facts.shown]
-        return {name: workspace.jaxpr(workspace.witness(path, name), identity) for name, identity in shown}
+        shown = [(facts.name, facts.shown) for facts in workspace.functions(path) if facts.shown]
+        return {name: workspace.jaxpr(path, traced) for name, traced in shown}
 
     def _failed(self, path: str, failure: Failure) -> None:
         if failure.kind == "no-jax":
@@ -265,7 +265,7 @@ class Tracing:
         workspace = self._folder.workspace
         facts = workspace.function(path, name)
         if facts and facts.shown:
-            known = workspace.jaxpr(workspace.witness(path, name), facts.shown.id)
+            known = workspace.jaxpr(path, facts.shown)
             if known is not None:
                 return known
         held = await self._held(path, name)
