@@ -6,6 +6,7 @@ The definition, every call and the options of every transform in between change 
 from __future__ import annotations
 
 import ast
+import os
 from typing import TYPE_CHECKING
 
 from jaxscope.refactor.bound import hoist_bound
@@ -36,7 +37,7 @@ def plan(project: Project, path: str, function: str, name: str, line: int | None
     `line`: the finding's line (from 1).
     """
     try:
-        return _Planner(Files(project), path, function, name, line).plan()
+        return _Planner(Files(project), os.path.abspath(path), function, name, line).plan()
     except Refused as refused:
         return refused.refusal
 

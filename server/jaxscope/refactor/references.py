@@ -48,8 +48,8 @@ class Files:
         """The project's files in which the word occurs. Raises Refused for one that does not parse."""
         pattern = _word(word)
         for path in self.project.python_files():
-            module = self.project.module(path)
-            if module is not None and word in module.text and pattern.search(module.text):
+            text = self.project.text(path)
+            if text is not None and word in text and pattern.search(text):
                 yield self.get(path)
 
     # ------------------------------------------------------------ references

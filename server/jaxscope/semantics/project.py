@@ -48,6 +48,20 @@ class Project:
             self._changed(path)
         return module
 
+    def text(self, path: str) -> str | None:
+        """The file's text, without parsing it; None when it cannot be read."""
+        path = os.path.abspath(path)
+        if path in self._open:
+            return self._open[path].text
+        try:
+            status = os.stat(path)
+            kept = self._disk.get(path)
+            if kept is not None and kept[0] == (status.st_mtime_ns, status.st_size):
+                return kept[1].text
+            return read_source(path) if status.st_size <= _LARGEST_FILE else None
+        except OSError:
+            return None
+
     def set_text(self, path: str, text: str) -> None:
         """`path` is open in an editor with this text."""
         path = os.path.abspath(path)
