@@ -189,8 +189,7 @@ def test_endless_recursion_is_an_error_like_any_other(tmp_path: Path) -> None:
 def test_threads_do_not_keep_the_worker_alive(tmp_path: Path) -> None:
     program = JITTED + """
     import threading
-    import textwrap
-import time
+    import time
 
 
     def forever():
