@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -24,6 +25,8 @@ WORTH_PROCESSES = 400_000
 
 def run(options: argparse.Namespace) -> int:
     """Prints the findings. Returns 1 when one is at or above `--fail-level`, 2 after a fault of ours."""
+    # Syntax trees are many small objects that live to the end: looking for garbage among them takes half of the time.
+    gc.disable()
     every = groups(targets(options.paths), options)
     if any(group.settings.trace for group in every):
         check_entries(every)
@@ -87,6 +90,7 @@ def _size(path: str) -> int:
 
 
 def _static(root: str, settings: Settings, part: list[Target]) -> list[FileReport]:
+    gc.disable()
     group = Group(root, settings, part, ())
     return [group.report(target) for target in part]
 
