@@ -225,7 +225,7 @@ def test_a_large_constant_is_printed_elided(tmp_path: Path, form: str) -> None:
 
 # ---------------------------------------------------------------- the text alone
 
-MODULE = '''\
+MODULE = """\
 #loc1 = loc("x")
 #loc2 = loc("hoisted[0]")
 module @jit_f attributes {mhlo.note = "a loc(b) \\" inside"} {
@@ -251,7 +251,7 @@ module @jit_f attributes {mhlo.note = "a loc(b) \\" inside"} {
 #loc7 = loc("jit(f)/tanh[a=\\"b\\"]"(#loc6))
 #loc8 = loc("jit(f)/cond"(#loc5))
 #loc9 = loc("jit:"(#loc8))
-'''
+"""
 
 
 def test_locations_of_every_form() -> None:

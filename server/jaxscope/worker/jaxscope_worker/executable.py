@@ -32,9 +32,7 @@ def memory(compiled: Any) -> Memory:
         stats = None
     if stats is None:
         return Memory()
-    sizes = [
-        getattr(stats, f"{name}_size_in_bytes", None) for name in ("generated_code", "argument", "output", "temp")
-    ]
+    sizes = [getattr(stats, f"{name}_size_in_bytes", None) for name in ("generated_code", "argument", "output", "temp")]
     return Memory(sizes[0] or None, *sizes[1:])
 
 
