@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from jaxscope.text.span import Span
 
@@ -27,7 +28,7 @@ class TextEdit:
         """Sorts `edits`; equal ones count once. Raises ValueError where two of them overlap."""
         unique = list(dict.fromkeys(edits))
         ordered = sorted(unique, key=lambda edit: (edit.span.start, edit.span.end))
-        for before, after in zip(ordered, ordered[1:], strict=False):
+        for before, after in pairwise(ordered):
             if after.span.start < before.span.end:
                 raise ValueError(f"edits overlap: {before} and {after}")
         return cls(tuple(ordered))
