@@ -27,7 +27,7 @@ STATEMENTS = [
     "try:\n    f()\nexcept ValueError:\n    pass\nfinally:\n    g()\n",
     "äöü = 'é😀'; größe = x\n",
     "for i in range(3):\n\tprint(i)\n",
-    "s = f'{x!r:>{width}}' # \"\"\" odd\n",
+    's = f\'{x!r:>{width}}\' # """ odd\n',
     "async def g():\n    await h()\n",
     "with a as b, c as d:\n    pass\n",
 ]

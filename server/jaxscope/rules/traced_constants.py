@@ -99,9 +99,7 @@ def _groups(evidence: TraceReply) -> dict[tuple[str, str, int], _Group]:
     return found
 
 
-def _is_about(
-    claim: Claim, path: str, name: str, line: int, groups: dict[tuple[str, str, int], _Group]
-) -> bool:
+def _is_about(claim: Claim, path: str, name: str, line: int, groups: dict[tuple[str, str, int], _Group]) -> bool:
     function = claim.function
     if (function.path, function.qualname) != (path, name):
         return False

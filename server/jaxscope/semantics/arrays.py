@@ -135,7 +135,8 @@ def as_array(value: Value, call: Call) -> Array | None:
             if any(part is None for part in parts):
                 return None
             dtypes = {part.dtype for part in parts if part is not None}
-            wide = next((d for d in ("complex128", "complex64", "float64", "float32") if d in dtypes), None)
+            wide: str | None = next((d for d in ("complex128", "complex64", "float64", "float32") if d in dtypes), None)
+            wide = dtypes.pop() if len(dtypes) == 1 else wide
             shapes = {part.shape for part in parts if part is not None}
             return call.array((len(parts), *(shapes.pop() or ())), wide) if len(shapes) == 1 else call.array(None, wide)
         if inner is None:

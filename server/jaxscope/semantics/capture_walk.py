@@ -55,9 +55,7 @@ class Found:
 
 
 def _all_tracers(scope: Scope) -> dict[str, Value]:
-    return {
-        name: TRACER for name, bindings in scope.bindings.items() if any(b.kind == "parameter" for b in bindings)
-    }
+    return {name: TRACER for name, bindings in scope.bindings.items() if any(b.kind == "parameter" for b in bindings)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,9 +265,7 @@ class Walk:
 
     # -- functions that traced code calls or passes on
 
-    def _follow(
-        self, node: ast.expr, value: Value, scope: Scope, frame: Frame, rest: tuple[ast.expr, ...]
-    ) -> None:
+    def _follow(self, node: ast.expr, value: Value, scope: Scope, frame: Frame, rest: tuple[ast.expr, ...]) -> None:
         if rest:
             return
         parent = facts_of(scope.chunk).parents.get(id(node))

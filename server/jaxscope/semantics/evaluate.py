@@ -402,6 +402,8 @@ class Evaluator:
             return value.item(value.fields.index(name))
         if isinstance(value, PartialValue) and name == "func":
             return value.target
+        if isinstance(value, Method) and value.name == "at[]":
+            return Method(value.owner, f"at[].{name}")
         if isinstance(value, (Sequence, Mapping, Made, Method, Const)):
             return Method(value, name)
         return TRACER if value is TRACER else UNKNOWN
@@ -421,9 +423,7 @@ class Evaluator:
         return Method(value, name)
 
     def _Subscript(self, node: ast.Subscript, scope: Scope, frame: Frame) -> Value:
-        return self.subscript(
-            self.evaluate(node.value, scope, frame), self.evaluate(node.slice, scope, frame), frame
-        )
+        return self.subscript(self.evaluate(node.value, scope, frame), self.evaluate(node.slice, scope, frame), frame)
 
     def subscript(self, value: Value, key: Value, frame: Frame) -> Value:
         """`value[key]`."""

@@ -39,8 +39,7 @@ _GENERATORS = ("numpy.random.default_rng", "numpy.random.RandomState", "numpy.ra
 _MOVES = ("jax.device_put", "jax.lax.with_sharding_constraint", "jax.lax.stop_gradient")
 _SAME_SHAPE_NN = frozenset(
     words(
-        "relu relu6 gelu silu swish sigmoid softplus softmax log_softmax tanh elu selu leaky_relu soft_sign "
-        "log_sigmoid"
+        "relu relu6 gelu silu swish sigmoid softplus softmax log_softmax tanh elu selu leaky_relu soft_sign log_sigmoid"
     )
 )
 
@@ -140,6 +139,7 @@ def _tree_map(ev: Evaluator, given: Given, node: ast.AST, frame: Frame) -> Value
     function, *trees = given.args
     first = trees[0]
     if isinstance(first, (Sequence, Mapping)):
+
         def inner(pick: Any) -> Value:
             parts = [pick(tree) for tree in trees if isinstance(tree, type(first))]
             return _tree_map(ev, Given([function, *parts], {}, False), node, frame)

@@ -31,9 +31,7 @@ _BOOLEAN = words(
     "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not logical_xor "
     "isnan isfinite isinf isclose"
 )
-_SHAPED = words(
-    "roll flip fliplr flipud sort cumsum cumprod tril triu ascontiguousarray block_until_ready"
-)
+_SHAPED = words("roll flip fliplr flipud sort cumsum cumprod tril triu ascontiguousarray block_until_ready")
 
 
 def _elementwise(floating: bool, boolean: bool) -> Handler:

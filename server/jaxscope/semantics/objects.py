@@ -261,4 +261,3 @@ def called_scope(value: Value) -> Scope | None:
     if isinstance(value, (FunctionValue, ClassValue)):
         return value.scope
     return None
-

@@ -268,9 +268,7 @@ class Builder:
                 self._target(item, statement, value, (*path, index), kind)
         else:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and kind == "assign":
-                self.scope.writes.append(
-                    AttributeWrite(target.value.id, target.attr, target, value, path, self.scope)
-                )
+                self.scope.writes.append(AttributeWrite(target.value.id, target.attr, target, value, path, self.scope))
             for child in ast.iter_child_nodes(target):
                 if isinstance(child, ast.expr):
                     self._expr(child, target)

@@ -57,7 +57,6 @@ class Transform:
         return self.compiles and not self.loop
 
 
-
 def words(text: str) -> tuple[str, ...]:
     """The words of `text`."""
     return tuple(text.split())
@@ -161,9 +160,7 @@ _TABLE = (
         loop=True,
         carry=2,
     ),
-    Transform(
-        "jax.lax.cond", (Body(1, "true_fun", "operands"), Body(2, "false_fun", "operands")), True, loop=True
-    ),
+    Transform("jax.lax.cond", (Body(1, "true_fun", "operands"), Body(2, "false_fun", "operands")), True, loop=True),
     Transform("jax.lax.switch", (Body(1, "branches", "operands", many=True),), True, loop=True),
     Transform("jax.lax.map", (Body(0, "f", "element"),), True, loop=True),
     Transform("jax.lax.associative_scan", (Body(0, "fn", "pair"),), loop=True),
