@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.cli.problem import Problem
 from jaxscope.config import Config, ConfigError, with_values
+from jaxscope.project_settings import project_table
 from jaxscope.rules.base import all_rules
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +25,10 @@ class Settings:
 
 def settings_for(path: str, options: argparse.Namespace) -> Settings:
     """Settings for one file. Raises Problem for a setting that cannot be, and for a rule that is not."""
-    values, source = _table(path)
+    try:
+        values, source = project_table(path)
+    except ConfigError as error:
+        raise Problem(str(error)) from None
     trace = values.pop("trace", {})
     if isinstance(trace, Mapping):
         values["trace"], wanted = trace, False
@@ -74,22 +71,3 @@ def _check_rules(names: Iterable[str], known: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             raise Problem(f"no such rule: {name} (there are {', '.join(sorted(known))})")
-
-
-def _table(path: str) -> tuple[dict[str, Any], str]:
-    """The nearest table, and the file that it stands in."""
-    folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
-    while True:
-        file = os.path.join(folder, "pyproject.toml")
-        if os.path.isfile(file):
-            try:
-                with open(file, "rb") as stream:
-                    table = tomllib.load(stream).get("tool", {}).get("jaxscope")
-            except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-                raise Problem(f"{file}: {error}") from None
-            if isinstance(table, dict):
-                return dict(table), file
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return {}, ""
-        folder = parent
