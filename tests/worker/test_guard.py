@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 from jaxscope_worker.wire.messages import TraceReply
 
-from support import line_of, one, trace
+from support import Worker, line_of, one, request, trace, write
 
 HEAD = """
     import jax
+    import numpy as np
     import os
     import pathlib
     import shutil
@@ -45,6 +47,8 @@ def run(folder: Path, body: str, **fields: object) -> TraceReply:
         ("os.open, HERE / 'new.txt', os.O_CREAT | os.O_WRONLY", "write", "new.txt"),
         ("(HERE / 'new.txt').write_bytes, b''", "write", "new.txt"),
         ("os.makedirs, HERE / 'new' / 'deep'", "write", "new"),
+        ("np.save, HERE / 'new.npy', np.zeros(3)", "write", "new.npy"),
+        ("np.savetxt, HERE / 'new.txt', np.zeros(3)", "write", "new.txt"),
         ("os.remove, HERE / 'kept.txt'", "delete", "kept.txt"),
         ("(HERE / 'kept.txt').unlink,", "delete", "kept.txt"),
         ("shutil.rmtree, HERE / 'inside'", "delete", "inside"),
@@ -119,3 +123,28 @@ import helper_that_is_compiled
     assert reply.failure is None, reply.failure
     assert reply.denied == ()
     assert one(reply, "f")
+
+
+def test_threads_of_the_users_code_stay_guarded_after_the_trace(tmp_path: Path) -> None:
+    body = """
+import threading
+import time
+
+def save():
+    for number in range(100_000):
+        (HERE.parent / "alive.txt").write_text(str(number))  # below the temp folder and outside of the project
+        attempt((HERE / "late.txt").write_text, "late")
+        time.sleep(0.01)
+
+threading.Thread(target=save, daemon=True).start()
+"""
+    project = write(tmp_path, {"program.py": HEAD + "".join(f"    {line}\n" for line in body.splitlines())})
+    with Worker(project) as worker:
+        reply = worker.request(request(project))
+        assert isinstance(reply, TraceReply) and reply.failure is None
+        alive = project.parent / "alive.txt"
+        time.sleep(0.2)
+        before = alive.read_text()
+        time.sleep(0.2)
+        assert alive.read_text() != before
+    assert not (project / "late.txt").exists()

@@ -115,7 +115,9 @@ def test_missing_module_and_missing_entry(tmp_path: Path) -> None:
 
 
 def test_prints_do_not_reach_the_protocol(tmp_path: Path) -> None:
-    program = JITTED + """
+    program = (
+        JITTED
+        + """
     import ctypes
     import os
     import sys
@@ -132,6 +134,7 @@ def test_prints_do_not_reach_the_protocol(tmp_path: Path) -> None:
     except EOFError:
         print("no input")
     """
+    )
     project = write(tmp_path, {"program.py": program})
     with Worker(project) as worker:
         reply = worker.request(request(project))
@@ -187,7 +190,9 @@ def test_endless_recursion_is_an_error_like_any_other(tmp_path: Path) -> None:
 
 
 def test_threads_do_not_keep_the_worker_alive(tmp_path: Path) -> None:
-    program = JITTED + """
+    program = (
+        JITTED
+        + """
     import threading
     import time
 
@@ -199,6 +204,7 @@ def test_threads_do_not_keep_the_worker_alive(tmp_path: Path) -> None:
 
     threading.Thread(target=forever).start()
     """
+    )
     project = write(tmp_path, {"program.py": program})
     with Worker(project) as worker:
         assert one(worker.request(request(project)), "f")

@@ -62,4 +62,4 @@ def _arrays(left: np.ndarray, right: np.ndarray) -> tuple[bool, str]:
         largest = float(finite.max()) if finite.size else 0.0
         gap = np.abs(a - b)[off].max()
     tolerance = max(RTOL, 8 * float(jax.numpy.finfo(left.dtype).eps)) * largest
-    return gap <= tolerance, f"is off by up to {gap:.3g}, its largest value being {largest:.3g}"
+    return bool(gap <= tolerance), f"is off by up to {gap:.3g}, its largest value being {largest:.3g}"

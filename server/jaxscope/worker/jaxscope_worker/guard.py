@@ -2,7 +2,7 @@
 
 An audit hook sees these operations whoever asks for them. It protects from surprises, not from malice: code that
 means to get round it can. Files below the temp and cache folders may be written; what JAX and Python do for
-themselves passes.
+themselves passes. Once the user's code has been run the guard stays, for threads that it started may still run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,18 @@ _OPERATIONS = {
 }
 _FOLDER_ARGUMENT = {"os.remove": 1, "os.rmdir": 1, "shutil.rmtree": 1, "os.mkdir": 2, "os.rename": 2, "os.link": 2}
 """Which argument is the descriptor of the folder that a relative path starts from."""
-_TRUSTED = ("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "jax_plugins", "opt_einsum")
+MOST_DENIED = 200
+"""Denied operations that are told of: code that tries again and again says nothing new."""
+_JAX = ("jax", "jaxlib", "jax_plugins")
+_TRUSTED = {
+    "process": (*_JAX, "numpy", "scipy"),
+    "connect": _JAX,
+    # JAX writes its cache of programs; what NumPy writes, `np.save` for one, it writes for whoever calls it.
+    "write": _JAX,
+    "delete": _JAX,
+    "rename": _JAX,
+}
+"""Packages whose own work passes, by operation."""
 
 
 class _Guard:
@@ -69,7 +80,8 @@ class _Guard:
         finally:
             self.busy.now = False
         if denied is not None:
-            self.denied.append(denied)
+            if len(self.denied) < MOST_DENIED:
+                self.denied.append(denied)
             raise PermissionError(errno.EPERM, f"jaxscope does not let traced code {operation}", denied.target)
 
     def _judged(self, event: str, operation: str, args: tuple[Any, ...]) -> Denied | None:
@@ -79,7 +91,7 @@ class _Guard:
         if target is None or (operation in ("write", "delete", "rename") and self._may_change(event, args)):
             return None
         frame = sys._getframe(3)
-        if _for_a_library(frame):
+        if _for_a_library(frame, _TRUSTED[operation]):
             return None
         own = self.files.first_of(frame)
         return Denied(operation, target, self.files.frame_place(own) if own is not None else None)  # type: ignore[arg-type]
@@ -106,7 +118,7 @@ class _Guard:
             return False
         if path.startswith(self.folders) or "__pycache__" in path.split(os.sep):
             return not self._is_users(path)
-        return path.startswith(("/dev/", "/proc/self/"))
+        return path.startswith(("/dev/", f"/proc/{os.getpid()}/"))
 
     def _is_users(self, path: str) -> bool:
         """A project that lies below the temp folder, as in tests of ours or of the user's, stays guarded."""
@@ -155,15 +167,15 @@ def _text(value: Any) -> str:
         return str(value)
 
 
-def _for_a_library(frame: FrameType | None) -> bool:
-    """Does the operation come from JAX's or NumPy's own work? The innermost frame outside Python's library says."""
+def _for_a_library(frame: FrameType | None, trusted: tuple[str, ...]) -> bool:
+    """Is the operation the work of a trusted package itself? The innermost frame outside Python's library says."""
     standard = os.path.dirname(os.__file__) + os.sep
     while frame is not None:
         filename = frame.f_code.co_filename
         package = (frame.f_globals.get("__name__") or "").split(".")[0]
         in_library = filename.startswith("<") or (filename.startswith(standard) and "-packages" not in filename)
-        if not in_library or package in _TRUSTED:
-            return package in _TRUSTED
+        if not in_library or package in trusted:
+            return package in trusted
         frame = frame.f_back
     return False
 
@@ -180,14 +192,13 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 @contextlib.contextmanager
 def watching(files: UserFiles, allowed: tuple[str, ...] = ()) -> Iterator[list[Denied]]:
-    """Guards what runs inside, on all threads; yields the list that denied operations are added to."""
+    """Guards what runs inside, on all threads; yields the list that denied operations are added to.
+
+    Afterwards what was allowed inside stays allowed, and the rest denied, until the next guard.
+    """
     global _current, _installed
     if not _installed:
         sys.addaudithook(_hook)
         _installed = True
-    guard, before = _Guard(files, allowed), _current
-    _current = guard
-    try:
-        yield guard.denied
-    finally:
-        _current = before
+    _current = _Guard(files, allowed)
+    yield _current.denied

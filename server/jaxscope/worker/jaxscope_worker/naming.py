@@ -309,4 +309,3 @@ def _binding(scope: Scope, name: str) -> Place | None:
 def _stored(instruction: dis.Instruction) -> tuple[str, ...]:
     value = instruction.argval
     return value if isinstance(value, tuple) else (value,)
-

