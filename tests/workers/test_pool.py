@@ -17,7 +17,7 @@ from processes import alive, wait_until
 from jaxscope.config import Config
 from jaxscope.tracing.cancellation import Cancellation
 from jaxscope.tracing.evidence import text_hash
-from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TraceRequest
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, FetchRequest, Hello, TraceRequest
 from jaxscope.workers.pool import Pool, Session
 
 MakePool = Callable[..., Pool]
@@ -134,6 +134,21 @@ def test_what_is_cancelled_already_never_starts(make_pool: MakePool, request_for
     assert isinstance(failure, Failure) and failure.kind == "cancelled"
 
 
+def test_a_request_cancelled_before_its_turn_leaves_the_worker_to_the_others(
+    make_pool: MakePool, request_for: RequestFor
+) -> None:
+    session = make_pool().open(request_for(GOOD, entries=("main",)))
+    assert isinstance(session, Session), session
+    (traced,) = session.evidence.reply.functions
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with session._turn:  # as while another thread's request is under way
+        answer = session.request(FetchRequest(traced.jaxpr), cancellation=cancellation)
+    assert answer == Failure("cancelled", "Cancelled")
+    assert session.request(FetchRequest(traced.jaxpr), cancellation=cancellation) == answer
+    assert session.alive and "dot_general" in session.text(traced.jaxpr)
+
+
 def test_memory_in_use_is_held_under_the_limit(make_pool: MakePool, request_for: RequestFor) -> None:
     grow = "import numpy as np\nkept = []\nwhile True:\n    kept.append(np.ones(8 << 20))\n"
     failure = make_pool(memoryLimit="1GiB").open(request_for(grow))
@@ -237,14 +252,13 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path, request_for: Re
     assert wait_until(lambda: not alive(worker))
 
 
-def test_three_deaths_stop_the_pool_until_it_is_revived(make_pool: MakePool, request_for: RequestFor) -> None:
+def test_three_deaths_stop_the_pool(make_pool: MakePool, request_for: RequestFor) -> None:
     pool = make_pool()
     crash = request_for("import os\nos._exit(9)\n")
     messages = [pool.open(crash) for _ in range(4)]
     assert [getattr(item, "message", item) for item in messages[:3]] == ["The worker ended with exit status 9"] * 3
     assert messages[3] == Failure("crashed", "Stopped three times; not started again.")
-    pool.revive()
-    assert isinstance(pool.open(request_for(GOOD)), Session)
+    assert pool.open(request_for(GOOD)) == messages[3]
 
 
 def test_an_interpreter_that_is_not_there(make_pool: MakePool, request_for: RequestFor) -> None:

@@ -20,7 +20,6 @@ from jaxscope.lsp.work import Works
 from jaxscope.lsp.workers import Workers
 from jaxscope.tracing import planning
 from jaxscope.tracing.cancellation import Cancellation
-from jaxscope.tracing.tracer import OnProgress
 from jaxscope.worker.jaxscope_worker.wire.messages import (
     Failure,
     Hello,
@@ -33,6 +32,7 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
     VerifyReply,
     VerifyRequest,
 )
+from jaxscope.workers.client import OnProgress
 from jaxscope.workers.pool import Session
 
 logger = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ class Tracing:
                 self.want(document.path)
 
     def edited(self, path: str) -> None:
-        """A document was edited: work on its old text is stale; with `onType` the new one is traced after a pause."""
+        """A document was edited: with `onType` its new text is traced after a pause."""
         if pause := self._pauses.pop(path, None):
             pause.cancel()
         if self._folder.when == "onType":
@@ -116,6 +116,7 @@ class Tracing:
             self._pauses[path] = loop.call_later(TYPING_PAUSE, self._want_if_whole, path)
 
     def _want_if_whole(self, path: str) -> None:
+        self._pauses.pop(path, None)
         model = self._folder.workspace.model(path)
         if model and not model.module.problems:
             self.want(path)
@@ -275,7 +276,7 @@ class Tracing:
         return await self.works.run(
             f"Reading the jaxpr of {name}",
             Activity(path, name, "reading", 0.0),
-            lambda on_progress, cancellation: session.text(traced.jaxpr),
+            lambda on_progress, cancellation: session.text(traced.jaxpr, cancellation),
         )
 
     async def time(self, path: str, name: str, forms: tuple[Form, ...]) -> Timings | Failure:
@@ -290,7 +291,7 @@ class Tracing:
         shown = facts.shown if facts else None
 
         def call(on_progress: OnProgress, cancellation: Cancellation) -> TimeReply | Failure:
-            opened = self._workers.pool().open(request, "device", on_progress, cancellation)
+            opened = self._workers.open(request, "device", on_progress, cancellation)
             if isinstance(opened, Failure):
                 return opened
             try:
@@ -315,7 +316,7 @@ class Tracing:
             return refusal
 
         def call(on_progress: OnProgress, cancellation: Cancellation) -> VerifyReply | Failure:
-            return self._workers.pool().verify(request, on_progress, cancellation)
+            return self._workers.verify(request, on_progress, cancellation)
 
         return await self.works.run(f"Checking the fix of {name}", Activity(path, name, "verifying", 0.0), call)
 
@@ -329,8 +330,12 @@ class Tracing:
 
     def closed(self, path: str) -> None:
         """A document was closed: nothing more is done on it, and its worker ends."""
+        if pause := self._pauses.pop(path, None):
+            pause.cancel()
         self.cancel(path)
         self._workers.release(path)
+        if self._folder.stopped.pop(path, None):
+            self._changed(path)
 
     def stop(self) -> None:
         """Ends every worker and all work. Another `Tracing` must be made to go on."""

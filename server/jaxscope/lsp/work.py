@@ -14,8 +14,8 @@ from jaxscope.ide.panel_model import StageProgress
 from jaxscope.ide.situation import Activity
 from jaxscope.lsp.client import Client, ProgressBar
 from jaxscope.tracing.cancellation import Cancellation
-from jaxscope.tracing.tracer import OnProgress
 from jaxscope.worker.jaxscope_worker.wire.messages import Progress
+from jaxscope.workers.client import OnProgress
 
 T = TypeVar("T")
 Call = Callable[[OnProgress, Cancellation], T]

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from jaxscope.config import Config
 from jaxscope.tracing.cancellation import Cancellation
-from jaxscope.tracing.tracer import OnProgress
 from jaxscope.worker.jaxscope_worker.wire.messages import (
     Failure,
     FetchReply,
@@ -17,16 +16,19 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
     Hello,
     TracedFunction,
     TraceRequest,
+    VerifyReply,
+    VerifyRequest,
 )
+from jaxscope.workers.client import OnProgress
 from jaxscope.workers.interpreter import find_interpreter
-from jaxscope.workers.pool import Pool, Session
+from jaxscope.workers.pool import Platform, Pool, Session
 
 logger = logging.getLogger(__name__)
 
 KEPT = 2
 """Workers kept alive after a trace, so that lowering starts at once; each holds a JAX and the user's data."""
 JAXPR_LIMIT = 64 * 1024
-"""Characters of a jaxpr that are fetched ahead for the hover."""
+"""Characters of the longest jaxpr that is fetched ahead for the hover."""
 
 
 class Workers:
@@ -39,11 +41,11 @@ class Workers:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._closed = False
 
-    def pool(self) -> Pool:
+    def _started(self) -> Pool | Failure:
         """The pool, started now if it was not."""
         with self._lock:
             if self._closed:
-                raise RuntimeError("the workers of this folder are closed")
+                return Failure("cancelled", "The workers of this folder are closed")
             if self._pool is None:
                 interpreter = find_interpreter(self.config.interpreter, self.root)
                 self._pool = Pool(interpreter, self.config, root=self.root, log=_log)
@@ -51,25 +53,31 @@ class Workers:
 
     def hello(self) -> tuple[str, Hello | Failure]:
         """The interpreter in use and what it has."""
-        try:
-            pool = self.pool()
-        except RuntimeError as error:
-            return "", Failure("cancelled", str(error))
-        return pool.interpreter, pool.hello()
+        pool = self._started()
+        return ("", pool) if isinstance(pool, Failure) else (pool.interpreter, pool.hello())
+
+    def open(
+        self, request: TraceRequest, platform: Platform, on_progress: OnProgress, cancellation: Cancellation
+    ) -> Session | Failure:
+        """Traces a file in a fresh worker; whoever asked for it closes it."""
+        pool = self._started()
+        return pool if isinstance(pool, Failure) else pool.open(request, platform, on_progress, cancellation)
+
+    def verify(
+        self, request: VerifyRequest, on_progress: OnProgress, cancellation: Cancellation
+    ) -> VerifyReply | Failure:
+        """Compares two versions of a file in a fresh worker."""
+        pool = self._started()
+        return pool if isinstance(pool, Failure) else pool.verify(request, on_progress, cancellation)
 
     def trace(
         self, request: TraceRequest, on_progress: OnProgress, cancellation: Cancellation
     ) -> tuple[Session, dict[str, str]] | Failure:
-        """Traces a file in a fresh worker; also the beginnings of the jaxprs by function id."""
-        try:
-            opened = self.pool().open(request, "cpu", on_progress, cancellation)
-        except RuntimeError as error:
-            return Failure("cancelled", str(error))
-        if isinstance(opened, Failure):
-            return opened
-        return opened, self._jaxprs(opened, request.path, cancellation)
+        """Traces a file in a fresh worker; also the jaxprs that are not too long for a hover, by function id."""
+        opened = self.open(request, "cpu", on_progress, cancellation)
+        return opened if isinstance(opened, Failure) else (opened, self._jaxprs(opened, cancellation))
 
-    def _jaxprs(self, session: Session, path: str, cancellation: Cancellation) -> dict[str, str]:
+    def _jaxprs(self, session: Session, cancellation: Cancellation) -> dict[str, str]:
         found: dict[str, str] = {}
         for function in session.evidence.reply.functions:
             if not function.jaxpr or cancellation.cancelled:
@@ -109,13 +117,6 @@ class Workers:
         if session:
             session.close()
 
-    def revive(self) -> None:
-        """The user asks for another try after workers died again and again."""
-        with self._lock:
-            pool = self._pool
-        if pool:
-            pool.revive()
-
     def close(self) -> None:
         """Ends every process."""
         with self._lock:
@@ -128,8 +129,8 @@ class Workers:
             pool.close()
 
 
-def _log(text: str, *rest: object) -> None:
-    logger.info("%s", " ".join(map(str, (text, *rest))))
+def _log(line: str) -> None:
+    logger.info("%s", line)
 
 
 def environment_of(config: Config) -> Mapping[str, object]:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from jaxscope.tracing.cancellation import Cancellation
-from jaxscope.tracing.tracer import OnProgress
 from jaxscope.worker.jaxscope_worker.wire import codec
 from jaxscope.worker.jaxscope_worker.wire.messages import METHODS, PROTOCOL, REPLIES, Failure, Hello, Progress
 from jaxscope.workers import spawn
 
 State = Literal["starting", "idle", "busy", "dead"]
 Log = Callable[[str], None]
+OnProgress = Callable[[Progress], None]
 
 TAIL_LINES = 40
 _METHOD_OF = {kind: method for method, kind in METHODS.items()}

@@ -8,13 +8,12 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from jaxscope.config import Config, parse_size
 from jaxscope.source.files import read_source
 from jaxscope.tracing.cancellation import Cancellation
 from jaxscope.tracing.evidence import Evidence, text_hash
-from jaxscope.tracing.tracer import OnProgress, Platform
 from jaxscope.worker.jaxscope_worker.wire.messages import (
     Failure,
     FetchRequest,
@@ -26,12 +25,14 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
     VerifyRequest,
 )
 from jaxscope.workers import spawn
-from jaxscope.workers.client import Log, WorkerClient, ignore_log
+from jaxscope.workers.client import Log, OnProgress, WorkerClient, ignore_log
 
+Platform = Literal["cpu", "device"]
 OLDEST_JAX = (0, 4, 30)
 STORM_CRASHES, STORM_SECONDS = 3, 300.0
 # Importing JAX can take long on a cold file system; that is no fault of the user's code, so it has its own limit.
 START_SECONDS = 60.0
+TURN_POLL_SECONDS = 0.05
 
 
 class Session:
@@ -49,15 +50,25 @@ class Session:
     def request(
         self, message: Any, on_progress: OnProgress | None = None, cancellation: Cancellation | None = None
     ) -> Any | Failure:
-        """Answer to a request about what was traced; requests of several threads wait for each other."""
-        with self._turn:
-            return self._pool.ask(self._client, message, on_progress, cancellation)
+        """Answer to a request about what was traced; requests of several threads wait for each other.
 
-    def text(self, handle: str) -> str | Failure:
+        Cancelling a request that still waits for its turn leaves the worker to the others.
+        """
+        while not self._turn.acquire(timeout=TURN_POLL_SECONDS):
+            if cancellation and cancellation.cancelled:
+                return Failure("cancelled", "Cancelled")
+        try:
+            if cancellation and cancellation.cancelled:
+                return Failure("cancelled", "Cancelled")
+            return self._pool.ask(self._client, message, on_progress, cancellation)
+        finally:
+            self._turn.release()
+
+    def text(self, handle: str, cancellation: Cancellation | None = None) -> str | Failure:
         """The whole text behind a handle."""
         parts, length = [], 0
         while True:
-            reply = self.request(FetchRequest(handle, length))
+            reply = self.request(FetchRequest(handle, length), None, cancellation)
             if isinstance(reply, Failure):
                 return reply
             parts.append(reply.text)
@@ -65,12 +76,8 @@ class Session:
             if length >= reply.total or not reply.text:
                 return "".join(parts)
 
-    def cancel(self) -> None:
-        """Ends the process and with it what it is working on."""
-        self.close()
-
     def close(self) -> None:
-        """Ends the process."""
+        """Ends the process and with it what it is working on, from any thread."""
         self._client.kill()
         self._pool.forget(self._client)
 
@@ -154,12 +161,6 @@ class Pool:
         self._refill()
         return reply
 
-    def revive(self) -> None:
-        """Forgets how many workers died: the user asked for another try."""
-        with self._lock:
-            self._deaths.clear()
-        self._refill()
-
     def close(self) -> None:
         """Kills every worker. What is being asked ends with a `cancelled` failure."""
         with self._lock:
@@ -212,6 +213,8 @@ class Pool:
         if failure is not None:
             self._note(failure)
             self._drop(client)
+            if failure.kind == "cancelled":
+                self._refill()  # it was not the worker's fault: the next request finds one ready again
             return failure
         assert isinstance(hello, Hello)
         self._hello = hello
