@@ -62,7 +62,9 @@ async function changePolicy(server: Server): Promise<void> {
     { label: "Never here", description: "findings come from reading the source", answer: "off" },
   ];
   const picked = await vscode.window.showQuickPick(choices, { title: "When may jaxscope run code in this folder?" });
-  if (picked) await consent(await server.connected(), picked.answer);
+  const document = vscode.window.activeTextEditor?.document;
+  const uri = document?.languageId === "python" && document.uri.scheme === "file" ? document.uri.toString() : undefined;
+  if (picked) await consent(await server.connected(), picked.answer, uri);
 }
 
 async function selectInterpreter(): Promise<void> {

@@ -24,8 +24,9 @@ export const time = (client: LanguageClient, uri: string, name: string, forms: r
 
 export const trace = (client: LanguageClient, uri: string): Promise<null> => client.sendRequest("jaxscope/trace", { uri });
 
-export const consent = (client: LanguageClient, answer: Consent): Promise<null> =>
-  client.sendRequest("jaxscope/consent", { answer });
+/** Says when code may be run in the folder of a file; in every folder where no file is meant. */
+export const consent = (client: LanguageClient, answer: Consent, uri?: string): Promise<null> =>
+  client.sendRequest("jaxscope/consent", uri === undefined ? { answer } : { answer, uri });
 
 export const restartWorkers = (client: LanguageClient): Promise<null> => client.sendRequest("jaxscope/restart", {});
 

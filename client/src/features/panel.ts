@@ -198,7 +198,7 @@ export class Panel implements vscode.Disposable {
     if (uri === undefined) return;
     if (message.type === "choose") return this.load({ uri, function: message.function });
     if (message.type === "refresh") return void (await trace(await this.server.connected(), uri));
-    if (message.type === "consent") return void (await consent(await this.server.connected(), message.answer));
+    if (message.type === "consent") return void (await consent(await this.server.connected(), message.answer, uri));
     if (message.type === "program") return this.readProgram(uri, message.form);
     if (message.type === "time") return this.measure(message.forms);
     if (message.type === "fix") return this.fix(uri, message.fixes);

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from jaxscope.ide.blocked import blocked_text
 from jaxscope.ide.workspace import FunctionFacts
 from jaxscope.rules.finding import Finding, Refuted
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TracedFunction, TraceReply
@@ -142,6 +143,6 @@ def reply_errors(path: str, reply: TraceReply) -> tuple[ErrorRow, ...]:
     rows = [failure_row(path, reply.failure)] if reply.failure else []
     for denied in reply.denied:
         place = denied.place
-        message = f"running `{os.path.basename(path)}` tried to {denied.operation} `{denied.target}`; it was blocked"
+        message = f"running `{os.path.basename(path)}` {blocked_text(denied)}"
         rows.append(ErrorRow(place.path if place else path, place.line if place else 1, "blocked", message))
     return tuple(rows)

@@ -9,6 +9,7 @@ from functools import cache
 
 from lsprotocol import types
 
+from jaxscope.ide.blocked import blocked_text
 from jaxscope.ide.workspace import Workspace
 from jaxscope.lsp.convert import Columns, to_uri
 from jaxscope.rules.base import all_rules
@@ -22,13 +23,6 @@ _SEVERITIES = {
     "information": types.DiagnosticSeverity.Information,
     "warning": types.DiagnosticSeverity.Warning,
     "error": types.DiagnosticSeverity.Error,
-}
-_DEEDS = {
-    "write": "write",
-    "delete": "delete",
-    "rename": "rename",
-    "process": "start the process",
-    "connect": "connect to",
 }
 LinesOf = Callable[[str], LineIndex | None]
 
@@ -86,7 +80,7 @@ def _denied(item: Denied, path: str, lines: LineIndex, columns: Columns) -> type
     name = os.path.basename(path)
     return types.Diagnostic(
         range=columns.range_to_lsp(lines, _line_range(lines, line)),
-        message=f"Importing `{name}` tried to {_DEEDS[item.operation]} `{item.target}`; it was blocked.",
+        message=f"Importing `{name}` {blocked_text(item)}.",
         severity=types.DiagnosticSeverity.Information,
         code="side-effect-guard",
         source=SOURCE,

@@ -136,7 +136,8 @@ async def _consent(session: Session, params: Any) -> None:
     answer = params.get("answer") if isinstance(params, Mapping) else None
     if answer not in WHEN:
         raise JsonRpcException(f"`answer` must be one of {', '.join(WHEN)}", INVALID_PARAMS)
-    for folder in list(session.folders.values()):
+    named = "uri" in params and session.folder(_path(params))
+    for folder in [named] if named else list(session.folders.values()):
         await session.answer(folder, answer)
 
 

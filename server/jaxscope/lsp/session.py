@@ -255,7 +255,7 @@ class Session:
             for problem in problems:
                 self.client.message(problem, types.MessageType.Warning)
             before = environment_of(folder.config), folder.when
-            folder.trust.setting = self._explicit_when()
+            folder.trust.set(self._explicit_when())
             folder.workspace.configure(config)
             if before != (environment_of(config), folder.when):
                 await self.restart(folder)

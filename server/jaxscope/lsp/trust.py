@@ -78,6 +78,8 @@ class Trust:
     """What the user answered in this session or, failing that, before."""
     asked: bool = False
     """Was the question shown in this session?"""
+    answered: bool = False
+    """Is the answer newer than the setting?"""
 
     def __post_init__(self) -> None:
         self.answer = remembered(self.root)
@@ -85,7 +87,7 @@ class Trust:
     @property
     def when(self) -> str | None:
         """The policy that holds; None when nobody has chosen one."""
-        return self.answer if self.asked and self.answer else self.setting or self.answer
+        return self.answer if self.answered else self.setting or self.answer
 
     @property
     def permission(self) -> Permission:
@@ -98,5 +100,11 @@ class Trust:
 
     def take(self, answer: str) -> None:
         """The user answered; kept for next time."""
-        self.asked, self.answer = True, answer
+        self.asked = self.answered = True
+        self.answer = answer
         remember(self.root, answer)
+
+    def set(self, setting: str | None) -> None:
+        """The user's settings changed: what was chosen last holds."""
+        if setting != self.setting:
+            self.setting, self.answered = setting, self.answered and setting is None
