@@ -202,6 +202,28 @@ def test_a_diff_changes_no_file(work: Path) -> None:
     assert (work / "case.py").read_text() == CAPTURE
 
 
+def test_a_diff_is_one_that_git_applies(work: Path) -> None:
+    text = CAPTURE.replace("    return x @ W", "    # one\x0cline\n    return x @ W")
+    (work / "case.py").write_text(text)
+    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", "--diff", cwd=work)
+    subprocess.run(["git", "apply", "-"], cwd=work, input=done.out.encode(), check=True)
+    fixed = (work / "case.py").read_text()
+    (work / "case.py").write_text(text)
+    assert jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", cwd=work).status == 0
+    assert fixed == (work / "case.py").read_text() != text
+
+
+def test_nothing_is_written_over_text_that_has_changed(work: Path) -> None:
+    (work / "pyproject.toml").write_text("[tool.jaxscope.trace]\nallow-side-effects = ['write']\n")
+    (work / "case.py").write_text(CAPTURE + "\nwith open(__file__, 'a') as own:\n    own.write('# somebody else\\n')\n")
+    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--run", "main", cwd=work)
+    assert (done.status, done.err.splitlines()[-1]) == (
+        2,
+        "jaxscope: nothing was written: case.py has changed meanwhile",
+    )
+    assert "def f(x):" in (work / "case.py").read_text()
+
+
 def test_timing_prints_every_stage(work: Path) -> None:
     done = jaxscope("time", "case.py::f", "--run", "main", "--compare", "--format", "json", cwd=work)
     assert done.status == 0, done.err

@@ -63,19 +63,28 @@ def test_edits_by_line_leave_equal_lines_alone() -> None:
     [
         (VerifyReply(True, True, True, True), None),
         (VerifyReply(True, None, None, None), None),
-        (VerifyReply(False, None, None, None, "it would fail"), "Not applied: it would fail."),
-        (VerifyReply(True, False, True, None), "Not applied: `BASIS` would still be compiled into whiten."),
+        (VerifyReply(False, None, None, None, "it would fail"), "it would fail."),
+        (VerifyReply(True, False, True, None), "`BASIS` would still be compiled into whiten."),
         (
             VerifyReply(True, True, False, None, "the output of whiten would change from f32[3] to f32[4]"),
-            "Not applied: the output of whiten would change from f32[3] to f32[4].",
+            "the output of whiten would change from f32[3] to f32[4].",
         ),
-        (VerifyReply(True, True, True, False), "Not applied: the values that whiten returns would change."),
-        (Failure("timed-out", "stopped after 60 s"), "Not applied: stopped after 60 s."),
+        (VerifyReply(True, True, True, False), "the values that whiten returns would change."),
+        (Failure("timed-out", "stopped after 60 s"), "stopped after 60 s."),
         (Failure("no-jax", "No JAX"), None),
     ],
 )
 def test_what_speaks_against_it(reply: VerifyReply | Failure, said: str | None) -> None:
     assert fix.rejection(reply, findings(traced("whitener"))[0]) == said
+
+
+def test_of_several_outcomes_the_one_that_shows_least_is_told() -> None:
+    all_seen, types_only = VerifyReply(True, True, True, True), VerifyReply(True, True, True, None)
+    not_run, failed = VerifyReply(True, None, None, None), Failure("no-jax", "No JAX")
+    assert fix.weakest([all_seen]) is all_seen
+    assert fix.weakest([types_only, all_seen]) is types_only
+    assert fix.weakest([all_seen, not_run, types_only]) is not_run
+    assert fix.weakest([not_run, failed, all_seen]) is failed
 
 
 @pytest.mark.parametrize(

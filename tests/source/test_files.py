@@ -34,6 +34,9 @@ def test_unknown_encoding_and_bad_bytes(tmp_path: Path) -> None:
     assert read_source(str(path)) == "# coding: nonsense\nx = 1\n"
     path.write_bytes(b"x = '\xff'\n")
     assert read_source(str(path)) == "x = '\ufffd'\n"
+    with pytest.raises(UnicodeDecodeError):
+        write_source(str(path), "x = '\ufffd' + y\n")
+    assert path.read_bytes() == b"x = '\xff'\n"
 
 
 def test_character_that_the_encoding_lacks(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,8 @@ from jaxscope.text.edit import SourceChange
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
 
 Key = tuple[str, str, str, str]
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+"""A line as `patch` and git count it: a form feed is part of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,10 @@ def run(options: argparse.Namespace) -> int:
     texts: dict[str, tuple[str, str]] = {}
     try:
         for group in every:
-            _Fixer(group, options, outcome).fix_all()
-            texts |= {path: (read_source(path), text) for path, text in group.workspace.open_texts().items()}
+            fixer = _Fixer(group, options, outcome)
+            fixer.fix_all()
+            present = group.workspace.open_texts()
+            texts |= {path: (original, present[path]) for path, original in fixer.originals.items()}
     finally:
         for group in every:
             group.close()
@@ -77,6 +82,8 @@ class _Fixer:
     def __init__(self, group: Group, options: argparse.Namespace, outcome: Outcome) -> None:
         self._group, self._options, self._outcome = group, options, outcome
         self._workspace = group.workspace
+        self.originals: dict[str, str] = {}
+        """Texts of the changed files as they were before the first change, by path."""
 
     def fix_all(self) -> None:
         """One finding after the other, each on the text that the one before left."""
@@ -125,6 +132,7 @@ class _Fixer:
         if isinstance(reply, str):
             return self._refuse(finding, reply)
         for file in change.files:
+            self.originals.setdefault(file.path, file.original)
             self._workspace.set_text(file.path, file.changed)
         self._outcome.applied.append(Applied(finding, tuple(file.path for file in change.files), reply))
         return True
@@ -161,11 +169,22 @@ def _key(finding: Finding) -> Key:
 
 
 def _write(changed: dict[str, tuple[str, str]]) -> None:
+    """Writes all files, or none when one of them has been changed by somebody else meanwhile."""
+    for path, (original, _) in changed.items():
+        if _on_disk(path) != original:
+            raise Problem(f"nothing was written: {shown_path(path)} has changed meanwhile")
     for path, (_, text) in changed.items():
         try:
             write_source(path, text)
-        except (OSError, UnicodeEncodeError) as error:
+        except (OSError, UnicodeError) as error:
             raise Problem(f"cannot write {shown_path(path)}: {error}") from None
+
+
+def _on_disk(path: str) -> str | None:
+    try:
+        return read_source(path)
+    except OSError:
+        return None
 
 
 def _print(options: argparse.Namespace, outcome: Outcome, changed: dict[str, tuple[str, str]]) -> None:
@@ -189,7 +208,7 @@ def _print(options: argparse.Namespace, outcome: Outcome, changed: dict[str, tup
 
 
 def _diff(path: str, old: str, new: str) -> str:
-    lines = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{path}", f"b/{path}")
+    lines = difflib.unified_diff(_LINE.findall(old), _LINE.findall(new), f"a/{path}", f"b/{path}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 

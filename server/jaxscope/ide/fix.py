@@ -177,19 +177,29 @@ def split_avals(signature: str) -> list[str]:
 def rejection(reply: VerifyReply | Failure, finding: Finding) -> str | None:
     """Why the change must not be written, as one sentence; None when nothing speaks against it."""
     if isinstance(reply, Failure):
-        return None if reply.kind in ("unsupported", "no-jax") else f"Not applied: {_sentence(reply.message)}"
+        return None if reply.kind in ("unsupported", "no-jax") else _sentence(reply.message)
     if not reply.imports:
-        return f"Not applied: {_sentence(reply.detail or f'{finding.function} could no longer be imported')}"
-    if reply.constant_gone is False:
+        default = f"{finding.function} could no longer be imported"
+    elif reply.constant_gone is False:
         default = f"`{finding.name}` would still be compiled into {finding.function}"
-        return f"Not applied: {_sentence(reply.detail or default)}"
-    if reply.avals_equal is False:
+    elif reply.avals_equal is False:
         default = f"the output of {finding.function} would change its type"
-        return f"Not applied: {_sentence(reply.detail or default)}"
-    if reply.values_equal is False:
+    elif reply.values_equal is False:
         default = f"the values that {finding.function} returns would change"
-        return f"Not applied: {_sentence(reply.detail or default)}"
-    return None
+    else:
+        return None
+    return _sentence(reply.detail or default)
+
+
+def weakest(replies: Sequence[VerifyReply | Failure]) -> VerifyReply | Failure:
+    """Of the outcomes for several findings the one that shows least: what is said must hold for all of them."""
+
+    def shown(reply: VerifyReply | Failure) -> tuple[bool, ...]:
+        if isinstance(reply, Failure):
+            return (False,)
+        return True, reply.constant_gone is True, reply.avals_equal is True, reply.values_equal is True
+
+    return min(replies, key=shown)
 
 
 def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], why_not: str = "") -> str:

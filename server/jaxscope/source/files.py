@@ -30,11 +30,14 @@ def read_source(path: str) -> str:
 def write_source(path: str, text: str) -> None:
     """Replaces the file's text, in the encoding that the file has (byte order mark included), at once or not at all.
 
-    Raises OSError, and UnicodeEncodeError for a character that the encoding lacks: the file is untouched then.
+    Raises OSError, and UnicodeError for a character that the encoding lacks and for a file with bytes that it does
+    not know, which could not be kept: the file is untouched then.
     """
     try:
         with open(path, "rb") as stream:
-            encoding = _encoding(stream.read())
+            old = stream.read()
+        encoding = _encoding(old)
+        old.decode(encoding)
         mode = os.stat(path).st_mode & 0o777
     except FileNotFoundError:
         encoding, mode = "utf-8", 0o644

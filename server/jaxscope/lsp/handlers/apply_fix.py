@@ -52,7 +52,7 @@ async def _apply(session: Session, target: Mapping[str, Any]) -> tuple[bool, str
     made_for = session.versions()
     verified, why_not = await _verify(session, document, change, findings)
     if verified is not None and (rejected := fix.rejection(verified, findings[0])):
-        return False, rejected
+        return False, f"Not applied: {rejected}"
     if any(session.versions().get(file.path) != made_for.get(file.path) for file in change.files):
         return False, CHANGED
     if any(workspace.text(file.path) != file.original for file in change.files):
@@ -94,12 +94,13 @@ async def _verify(
     model = folder.workspace.model(document.path)
     if model and model.runs_when_imported:
         return None, "this file runs when imported."
-    reply: VerifyReply | Failure | None = None
+    replies: list[VerifyReply | Failure] = []
     for finding in findings:
         request = fix.verification(folder.workspace, change, finding)
         if request is None:
             return None, "the file cannot be read."
         reply = await session.tracing(document.path).verify(document.path, finding.function, request)
         if fix.rejection(reply, finding):
-            break
-    return reply, ""
+            return reply, ""
+        replies.append(reply)
+    return fix.weakest(replies), ""
