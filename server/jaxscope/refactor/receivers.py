@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from jaxscope.refactor.contents import Contents
 from jaxscope.refactor.layout import FunctionNode
+from jaxscope.refactor.mentions import check_named
 from jaxscope.refactor.names import File, enclosing
 from jaxscope.refactor.references import Files, Use
 from jaxscope.refactor.value import link_text
@@ -56,6 +57,13 @@ def uses_of_method(files: Files, file: File, node: FunctionNode) -> Iterator[Use
     assert cls is not None and not isinstance(node, ast.Lambda)
     for read in file.reads(cls, node.name):
         raise file.refuse(f"`{node.name}` is used in the body of its class.", read.node)
+    check_named(files, node.name)
+    for other, store in files.attribute_stores(node.name):
+        raise other.refuse(f"`.{node.name}` is assigned here.", store)
+    for other, found in _relatives(files, cls):
+        for item in found.body:
+            if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and item.name == node.name:
+                raise other.refuse(f"`{found.name}` has a method `{node.name}` too, and may be what is called.", item)
     for use in files.of_attribute(node.name):
         assert isinstance(use.node, ast.Attribute)
         known = _class_of(files, use.file, use.node.value)
@@ -64,6 +72,34 @@ def uses_of_method(files: Files, file: File, node: FunctionNode) -> Iterator[Use
             raise use.file.refuse(f"`{text}` may be this method or another one.", use.node)
         if known is cls.node:
             yield use
+
+
+def _relatives(files: Files, cls: Scope) -> Iterator[tuple[File, ast.ClassDef]]:
+    """Classes of the project that derive from this one, or that it derives from, by name."""
+    classes = [
+        (file, node)
+        for path in files.project.python_files()
+        if (file := files.readable(path)) is not None
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    bases: dict[str, set[str]] = {}
+    for _, node in classes:
+        bases.setdefault(node.name, set()).update(ast.unparse(base).rpartition(".")[2] for base in node.bases)
+    above = _closure(cls.name, bases)
+    for file, node in classes:
+        if node is not cls.node and (node.name in above or cls.name in _closure(node.name, bases)):
+            yield file, node
+
+
+def _closure(name: str, bases: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for base in bases.get(waiting.pop(), set()) - found:
+            found.add(base)
+            waiting.append(base)
+    return found
 
 
 def _class_of(files: Files, file: File, receiver: ast.expr) -> ast.AST | None:

@@ -44,6 +44,13 @@ class Files:
             found = self._files[path] = File(module)
         return found
 
+    def readable(self, path: str) -> File | None:
+        """The file at `path`; None when it cannot be read or does not parse."""
+        try:
+            return self.get(path)
+        except Refused:
+            return None
+
     def mentioning(self, word: str) -> Iterator[File]:
         """The project's files in which the word occurs. Raises Refused for one that does not parse."""
         pattern = _word(word)

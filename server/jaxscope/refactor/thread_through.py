@@ -16,6 +16,7 @@ from jaxscope.refactor.contents import Contents
 from jaxscope.refactor.edits import Edits
 from jaxscope.refactor.escapes import Escapes
 from jaxscope.refactor.layout import FunctionNode
+from jaxscope.refactor.mentions import check_named
 from jaxscope.refactor.names import File, enclosing, identifiers
 from jaxscope.refactor.options import OptionShift
 from jaxscope.refactor.references import Files, Use
@@ -75,6 +76,8 @@ class Threading:
         assert scope.parent is not None
         if scope.parent.kind == "class":
             raise file.refuse(f"The method `{scope.qualname}` would need the parameter too.", node)
+        if not isinstance(node, ast.Lambda):
+            check_named(self.files, node.name)
         name = self._parameter_name(file, node)
         self.parameters[node] = name
         index = None if self.by_keyword else required(node)
@@ -161,6 +164,7 @@ class Threading:
                 raise file.refuse(f"`{name}` holds functions of different signatures.", binding)
             return []
         self._aliases[key] = form
+        check_named(self.files, name)
         if home is file.top:
             self._check_exported(file, name, binding)
         sites: list[Site] = []

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jaxscope.refactor.mentions import check_named
 from jaxscope.refactor.names import File, enclosing
 from jaxscope.refactor.references import Files
 from jaxscope.semantics.scopes import Binding, Read, Scope
@@ -132,6 +133,8 @@ class Stability:
     def check(self) -> None:
         """Raises Refused where the name is bound again, deleted, or the object changed."""
         value = self.value
+        for name in [value.root, *(link[1:] for link in value.links if link.startswith("."))]:
+            check_named(self.files, name)
         for node in self._late_bindings():
             raise self.file.refuse(f"`{value.root}` is bound again here, so that a call may see another value.", node)
         for node in ast.walk(value.home.node or self.file.tree):
