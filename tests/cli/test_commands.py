@@ -160,6 +160,26 @@ def test_a_crash_and_a_hang_are_errors_and_the_rest_goes_on(work: Path) -> None:
     }
 
 
+def test_a_folder_with_what_is_no_source(work: Path) -> None:
+    os.mkfifo(work / "pipe.py")
+    (work / "dangling.py").symlink_to("nowhere.py")
+    (work / "same.py").symlink_to("case.py")
+    (work / "itself.py").symlink_to("itself.py")
+    (work / "folder.py").mkdir()
+    (work / "folder.py" / "up").symlink_to("..")
+    (work / "bytes.py").write_bytes(b"import jax\nx = '\xff'\n")
+    done = jaxscope("check", ".", "--no-trace", "--format", "json", cwd=work)
+    assert findings(done.out) == [("captured-array", "W", 9)]
+    assert [(e["path"], e["kind"]) for e in json.loads(done.out)["errors"]] == [("bytes.py", "read")]
+
+
+def test_a_notebook_is_an_error_and_the_rest_goes_on(work: Path) -> None:
+    (work / "a.ipynb").write_text('{"cells": []}')
+    done = jaxscope("check", "a.ipynb", "case.py", "--run", "main", "--format", "json", cwd=work)
+    assert findings(done.out) == [("captured-array", "W", 9)]
+    assert [(e["path"], e["kind"]) for e in json.loads(done.out)["errors"]] == [("a.ipynb", "read")]
+
+
 def test_the_same_finding_by_two_files_is_printed_once(work: Path) -> None:
     (work / "user.py").write_text("import case\n\n\ndef main():\n    return case.main()\n")
     done = jaxscope("check", "user.py", "case.py", "--run", "main", "--format", "json", cwd=work)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxscope.source.files import read_source, write_source
+from jaxscope.source.files import not_python, read_source, write_source
 
 FILES = [
     b"x = 1\r\ny = '\xc3\xa9'\r\n",
@@ -51,3 +51,21 @@ def test_new_file(tmp_path: Path) -> None:
     path = tmp_path / "new.py"
     write_source(str(path), "x = '\u20ac'\n")
     assert path.read_bytes() == "x = '\u20ac'\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.py", b"x = '\xc3\xa9'\n", None),
+        ("a.py", b"# coding: latin-1\nx = '\xe9'\n", None),
+        ("a.py", b"\xef\xbb\xbfx = 1\n", None),
+        ("a.py", b"", None),
+        ("a.py", b"# coding: nonsense\n", "unknown encoding: nonsense"),
+        ("a.py", b"x = 1\n\ny = '\xff'\n", "line 3 is not utf-8"),
+        ("a.ipynb", b"{}", "notebook"),
+    ],
+)
+def test_what_python_would_not_read(tmp_path: Path, name: str, data: bytes, said: str | None) -> None:
+    (tmp_path / name).write_bytes(data)
+    why = not_python(str(tmp_path / name))
+    assert why is None if said is None else said in (why or "")

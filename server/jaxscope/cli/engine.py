@@ -15,6 +15,7 @@ from jaxscope.cli.report import INTERNAL, ErrorRow, FileReport, failure_row, fun
 from jaxscope.cli.settings import Settings, settings_for
 from jaxscope.cli.targets import Target, shown_path
 from jaxscope.ide.workspace import Workspace
+from jaxscope.source.files import not_python
 from jaxscope.tracing.locations import project_root
 from jaxscope.tracing.planning import entry_names, plan
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TraceRequest
@@ -121,7 +122,7 @@ class Group:
 
     def _wants_trace(self, target: Target) -> bool:
         model = self.workspace.model(target.path) if target.relevant else None
-        if model is None:
+        if model is None or not_python(target.path):
             return False
         if model.runs_when_imported and not self.entries:
             self.skipped[target.path] = f"this file runs when imported ({model.runs_when_imported})"
@@ -144,6 +145,8 @@ class Group:
         module = self.workspace.project.module(target.path)
         if module is None:
             return FileReport(target.path, errors=(ErrorRow(target.path, 1, "read", "the file cannot be read"),))
+        if why := not_python(target.path):
+            return FileReport(target.path, errors=(ErrorRow(target.path, 1, "read", why),))
         problems = tuple(
             ErrorRow(target.path, problem.range.start.line, "syntax", problem.message) for problem in module.problems
         )

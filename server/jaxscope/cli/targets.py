@@ -31,7 +31,7 @@ def targets(paths: Sequence[str]) -> list[Target]:
     for path in paths:
         full = os.path.realpath(path)
         if os.path.isdir(full):
-            for file in sorted(Project(full).python_files()):
+            for file in sorted(map(os.path.realpath, Project(full).python_files())):
                 found.setdefault(file, Target(file, False, mentions_jax(file)))
         elif os.path.isfile(full):
             found[full] = Target(full, True, True)

@@ -151,7 +151,9 @@ class Project:
         """Paths of the project's Python files, without environments, hidden folders and builds."""
         for folder, folders, files in os.walk(self.root):
             folders[:] = sorted(name for name in folders if not _skipped(folder, name))
-            yield from (os.path.join(folder, name) for name in sorted(files) if name.endswith((".py", ".pyi")))
+            paths = (os.path.join(folder, name) for name in sorted(files) if name.endswith((".py", ".pyi")))
+            # A pipe or a device of that name would never end.
+            yield from filter(os.path.isfile, paths)
 
 
 def _skipped(folder: str, name: str) -> bool:

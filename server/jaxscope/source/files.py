@@ -27,6 +27,22 @@ def read_source(path: str) -> str:
     return data.decode(_encoding(data), "replace").removeprefix(_BOM)
 
 
+def not_python(path: str) -> str | None:
+    """Why Python itself would not take the file's bytes for source, in words; None when it would. Raises OSError."""
+    if path.endswith(".ipynb"):
+        return "a notebook, not a Python file: convert it with `jupyter nbconvert --to script` and check the result"
+    with open(path, "rb") as stream:
+        data = stream.read()
+    try:
+        data.decode(tokenize.detect_encoding(io.BytesIO(data).readline)[0])
+    except (SyntaxError, LookupError) as error:
+        return str(error)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return f"line {line} is not {error.encoding}: {error.reason}"
+    return None
+
+
 def write_source(path: str, text: str) -> None:
     """Replaces the file's text, in the encoding that the file has (byte order mark included), at once or not at all.
 
