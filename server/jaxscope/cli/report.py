@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from jaxscope.ide.blocked import blocked_text
 from jaxscope.ide.workspace import FunctionFacts
 from jaxscope.rules.finding import Finding, Refuted
+from jaxscope.tracing.evidence import distinct_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TracedFunction, TraceReply
 
 INTERNAL = "internal"
@@ -114,7 +115,7 @@ def function_row(facts: FunctionFacts, unasked: str) -> FunctionRow:
         line=facts.line,
         signatures=tuple(dict.fromkeys(_signature(item) for item in facts.traced)),
         constants=len(shown.constants) if shown else 0,
-        constant_bytes=sum(item.bytes for item in shown.constants) if shown else 0,
+        constant_bytes=distinct_bytes(shown.constants) if shown else 0,
         status=_status(facts, unasked),
     )
 

@@ -13,6 +13,7 @@ from jaxscope.cli.one import Chosen, choose
 from jaxscope.cli.problem import Problem
 from jaxscope.cli.targets import shown_path
 from jaxscope.ide.numbers import format_bytes, format_count, short_type
+from jaxscope.tracing.evidence import distinct_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Failure, LowerRequest, Place, TracedFunction
 
 Stage = Callable[[Chosen, TracedFunction, bool], str]
@@ -65,7 +66,7 @@ def _constants(chosen: Chosen, item: TracedFunction, hoisted: bool) -> str:
         return f"{item.function} captures no arrays{small}."
     head = ("name", "type", "bytes", "variable", "representation", "bound", "read at")
     rows = [_constant(one) for one in sorted(item.constants, key=lambda one: -one.bytes)]
-    total = format_bytes(sum(one.bytes for one in item.constants), 2)
+    total = format_bytes(distinct_bytes(item.constants), 2)
     return table([head, *rows], right=(2,)) + f"\n{format_count(len(rows), 'constant')}, {total}"
 
 

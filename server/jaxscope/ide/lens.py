@@ -9,6 +9,7 @@ from jaxscope.ide.numbers import format_bytes, format_count, format_flops, forma
 from jaxscope.ide.panel_model import Timings
 from jaxscope.ide.situation import Situation
 from jaxscope.ide.workspace import FunctionFacts, Workspace
+from jaxscope.tracing.evidence import distinct_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import TracedFunction
 
 LONGEST = 120
@@ -87,8 +88,7 @@ def _shortened(traced: TracedFunction, room: int) -> str:
 def _constants_text(traced: TracedFunction) -> str:
     if not traced.constants:
         return ""
-    total = sum({item.key or -index: item.bytes for index, item in enumerate(traced.constants)}.values())
-    return f"{format_count(len(traced.constants), 'constant')} {format_bytes(total)}"
+    return f"{format_count(len(traced.constants), 'constant')} {format_bytes(distinct_bytes(traced.constants))}"
 
 
 def cost_texts(timings: Timings | None) -> tuple[str, str]:

@@ -62,11 +62,11 @@ def short_interpreter(path: str) -> str:
     return "/".join(parts[-3:]) if len(parts) > 3 else path
 
 
-def status(situation: Situation, device: str = "cpu") -> Status:
+def status(situation: Situation) -> Status:
     """What the status bar says."""
     hello, problem = situation.hello, situation.jax_problem
     interpreter = short_interpreter(situation.interpreter)
-    state, text, detail = _state(situation, device, interpreter)
+    state, text, detail = _state(situation, interpreter)
     if problem and state not in ("restricted", "off", "consent"):
         state, text, detail = "no-jax", problem.rstrip("."), situation.no_jax.traceback if situation.no_jax else ""
     return Status(
@@ -80,8 +80,7 @@ def status(situation: Situation, device: str = "cpu") -> Status:
     )
 
 
-def _state(situation: Situation, device: str, interpreter: str) -> tuple[_StatusState, str, str]:
-    version = f"JAX {situation.hello.jax} · {device}" if situation.hello and situation.hello.jax else "JAX"
+def _state(situation: Situation, interpreter: str) -> tuple[_StatusState, str, str]:
     if situation.permission == "restricted":
         return "restricted", "off (restricted)", "Your code is not run until this folder is trusted."
     if situation.permission == "off":
@@ -94,4 +93,5 @@ def _state(situation: Situation, device: str, interpreter: str) -> tuple[_Status
         return "stopped", "stopped", situation.stopped.message
     if situation.hello is None:
         return "starting", "starting", interpreter
-    return "ready", f"{version} · ready", interpreter
+    # Traces run on the CPU whatever devices there are.
+    return "ready", f"JAX {situation.hello.jax} · cpu · ready", interpreter

@@ -92,12 +92,12 @@ class Client:
             return None
         return chosen.title if chosen else None
 
-    async def apply(self, edit: types.WorkspaceEdit, label: str) -> bool:
-        """Has the client make an edit; False when it would not, because the text has changed for one."""
+    async def apply(self, edit: types.WorkspaceEdit, label: str) -> str | None:
+        """Has the client make an edit. None when it did, else why it did not, as far as it says."""
+        if not self.applies_edits:
+            return "this editor makes no edits for a server"
         reply = await self._server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit=edit, label=label))
-        if not reply.applied:
-            logger.info("the client did not apply the edit: %s", reply.failure_reason)
-        return bool(reply.applied)
+        return None if reply.applied else reply.failure_reason or "the editor did not make the edit"
 
     async def register_watchers(self, patterns: Sequence[str]) -> None:
         """Has the client tell of files that change on disk."""

@@ -98,13 +98,6 @@ class Module:
         """Text at `place`."""
         return self.text[self.lines.offset(place.start) : self.lines.offset(place.end)]
 
-    def chunk_at(self, line: int) -> Chunk | None:
-        """The chunk that holds line `line`."""
-        for chunk in reversed(self.chunks):
-            if self._first_line[id(chunk)] <= line:
-                return chunk
-        return None
-
     @cached_property
     def problems(self) -> tuple[SyntaxProblem, ...]:
         """Syntax errors, one for each broken chunk."""

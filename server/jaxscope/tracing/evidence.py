@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jaxscope.worker.jaxscope_worker.wire.messages import Hello, TraceReply
+from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Hello, TraceReply
 
 
 def text_hash(text: str) -> str:
     """Names a text by its content."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def distinct_bytes(constants: Iterable[Constant]) -> int:
+    """Bytes that captured arrays take together; one that is captured under several names counts once."""
+    return sum({item.key or -index: item.bytes for index, item in enumerate(constants, 1)}.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,16 +53,21 @@ async def _apply(session: Session, target: Mapping[str, Any]) -> tuple[bool, str
     verified, why_not = await _verify(session, document, change, findings)
     if verified is not None and (rejected := fix.rejection(verified, findings[0])):
         return False, f"Not applied: {rejected}"
-    if any(session.versions().get(file.path) != made_for.get(file.path) for file in change.files):
-        return False, CHANGED
-    if any(workspace.text(file.path) != file.original for file in change.files):
+    if _changed(session, change, made_for) or any(workspace.text(file.path) != file.original for file in change.files):
         return False, CHANGED
     edit = workspace_edit(change, session.client.columns, made_for, session.client.versioned_edits)
-    if not await session.client.apply(edit, f"Pass {findings[0].name} as an argument"):
-        return False, CHANGED
+    refused = await session.client.apply(edit, f"Pass {findings[0].name} as an argument")
+    if refused is not None:
+        changed = _changed(session, change, made_for)
+        return False, CHANGED if changed else f"Not applied: {refused.rstrip('.')}."
     if session.folder(document.path).when != "manual":
         session.tracing(document.path).want(document.path)
     return True, fix.applied(verified, findings, why_not)
+
+
+def _changed(session: Session, change: SourceChange, made_for: Mapping[str, tuple[str, int]]) -> bool:
+    """Has a document been edited, opened or closed since the change was planned?"""
+    return any(session.versions().get(file.path) != made_for.get(file.path) for file in change.files)
 
 
 def _findings(session: Session, document: Document, target: Mapping[str, Any]) -> list[Finding]:
