@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from jaxscope.cli import options
@@ -32,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except Exception:
+        # Python's own status for this, 1, would say that something was found.
+        traceback.print_exc()
+        return 2
 
 
 def _prepare_output(form: str) -> None:

@@ -5,8 +5,7 @@ Nothing here blocks or runs user code. Evidence is set by whoever owns the worke
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from jaxscope.config import Config
@@ -19,8 +18,6 @@ from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 from jaxscope.tracing.evidence import Evidence
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, NotTraced, TracedFunction, TraceReply
-
-logger = logging.getLogger(__name__)
 
 _SOURCES = ("declared", "recorded", "run", "annotation", "call site", "guess")
 """Where signatures come from, the most trusted first."""
@@ -74,6 +71,8 @@ class Workspace:
 
     root: str
     config: Config
+    on_fault: Callable[[str, Exception], None] | None = None
+    """Told of a mistake of a rule in a file, which is then as without findings; where there is none, it is raised."""
     project: Project = field(init=False)
     _generation: int = 0
     _open: dict[str, None] = field(default_factory=dict)
@@ -216,9 +215,11 @@ class Workspace:
             model = self.model(path)
             context = Context(self.config, self.project)
             return judge(model, context, self.reply(path)) if model else Judgement((), ())
-        except Exception:
+        except Exception as error:
+            if self.on_fault is None:
+                raise
             # A mistake of a rule must not take the lenses, hovers and traces of the file with it.
-            logger.exception("judging %s", path)
+            self.on_fault(path, error)
             return Judgement((), ())
 
     def plans(self, path: str) -> dict[Finding, SourceChange | Refusal]:

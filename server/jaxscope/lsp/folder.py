@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,8 @@ from jaxscope.ide.workspace import Workspace
 from jaxscope.lsp.trust import Trust
 from jaxscope.project_settings import project_table
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello
+
+logger = logging.getLogger(__name__)
 
 
 def read_config(root: str, settings: Mapping[str, Any]) -> tuple[Config, list[str]]:
@@ -35,12 +38,16 @@ def read_config(root: str, settings: Mapping[str, Any]) -> tuple[Config, list[st
     return config, problems
 
 
+def _rule_failed(path: str, error: Exception) -> None:
+    logger.error("the rules failed on %s", path, exc_info=error)
+
+
 class Folder:
     """The state of one folder."""
 
     def __init__(self, root: str, config: Config, trusted: bool, setting: str | None) -> None:
         self.root = root
-        self.workspace = Workspace(root, config)
+        self.workspace = Workspace(root, config, _rule_failed)
         self.trust = Trust(root, trusted, setting)
         self.interpreter = ""
         self.hello: Hello | None = None
