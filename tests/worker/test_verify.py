@@ -86,6 +86,13 @@ def test_rounding_is_no_difference(tmp_path: Path) -> None:
     assert verify(tmp_path, BEFORE, reordered).values_equal is True
 
 
+def test_results_of_which_a_part_cannot_be_compared_are_not_called_equal(tmp_path: Path) -> None:
+    before, after = (text.replace('"n": 3', '"n": object()') for text in (BEFORE, AFTER))
+    assert verify(tmp_path, before, after) == VerifyReply(True, True, True, None, "")
+    other = verify(tmp_path, before, after.replace("jnp.tanh(x @ W)", "jnp.tanh(x @ W) * 1.01"))
+    assert other.values_equal is False
+
+
 def test_the_call_breaks(tmp_path: Path) -> None:
     reply = verify(tmp_path, BEFORE, AFTER.replace("jnp.ones((2, 40)), W)", "jnp.ones((2, 40)))"))
     assert (reply.imports, reply.values_equal) == (True, False)

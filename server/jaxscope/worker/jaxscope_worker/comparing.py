@@ -12,19 +12,22 @@ RTOL = 1e-5
 
 
 def equal(before: Any, after: Any) -> tuple[bool | None, str]:
-    """Whether two trees of results are equal, and what differs. None when they hold nothing that can be compared."""
+    """Whether two trees of results are equal, and what differs.
+
+    None when they hold nothing, or something that cannot be compared and nothing that differs.
+    """
     left, tree = jax.tree_util.tree_flatten_with_path(before)
     right, other = jax.tree_util.tree_flatten_with_path(after)
     if [path for path, _ in left] != [path for path, _ in right] or tree != other:
         return False, "has another structure"
-    known = None
-    for (path, a), (_, b) in zip(left, right, strict=False):
+    all_known = bool(left)
+    for (path, a), (_, b) in zip(left, right, strict=True):
         same, how = _leaf(a, b)
         if same is False:
             at = jax.tree_util.keystr(path)
             return False, f"{how} at {at}" if at else how
-        known = known or same
-    return known, ""
+        all_known = all_known and same is True
+    return True if all_known else None, ""
 
 
 def _leaf(a: Any, b: Any) -> tuple[bool | None, str]:
