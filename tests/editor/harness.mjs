@@ -2,6 +2,7 @@
 
 import fs from 'node:fs';
 import path from 'node:path';
+import test from 'node:test';
 import { chromium } from 'playwright-core';
 import { at } from '../../scripts/support/run.mjs';
 import { pythonIn } from '../../scripts/support/python.mjs';
@@ -22,6 +23,16 @@ export async function until(what, look, seconds = 60) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
+
+/** `test`, which keeps a picture of the window when it fails. `editor` gives the window. */
+export const pictured = (editor) => (name, work) => test(name, async () => {
+  try {
+    await work();
+  } catch (error) {
+    await editor()?.picture(`failed-${name.replace(/\W+/g, '-')}`).catch(() => undefined);
+    throw error;
+  }
+});
 
 /** One window of VS Code on a folder of its own. */
 export class Editor {

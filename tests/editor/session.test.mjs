@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import test, { after, before } from 'node:test';
+import { after, before } from 'node:test';
 import { at } from '../../scripts/support/run.mjs';
-import { Editor, until } from './harness.mjs';
+import { Editor, pictured, until } from './harness.mjs';
 import { markers, ranMarker } from './programs.mjs';
 
 const example = (name) => fs.readFileSync(at('examples', name), 'utf8');
@@ -39,15 +39,7 @@ after(async () => {
   await editor?.stop();
 });
 
-/** Runs a test, and keeps a picture of the window if it fails. */
-const check = (name, work) => test(name, async () => {
-  try {
-    await work();
-  } catch (error) {
-    await editor?.picture(`failed-${name.replace(/\W+/g, '-')}`).catch(() => undefined);
-    throw error;
-  }
-});
+const check = pictured(() => editor);
 
 check('reading the source finds the captured array before anything is run', async () => {
   await editor.squiggles().first().waitFor();

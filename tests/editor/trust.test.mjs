@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import test, { after, before } from 'node:test';
-import { Editor, until } from './harness.mjs';
+import { after, before } from 'node:test';
+import { Editor, pictured, until } from './harness.mjs';
 import { markers, ranMarker } from './programs.mjs';
 
 let editor;
@@ -13,14 +13,7 @@ after(async () => {
   await editor?.stop();
 });
 
-const check = (name, work) => test(name, async () => {
-  try {
-    await work();
-  } catch (error) {
-    await editor?.picture(`failed-${name.replace(/\W+/g, '-')}`).catch(() => undefined);
-    throw error;
-  }
-});
+const check = pictured(() => editor);
 
 check('in Restricted Mode findings come from the source, and nothing is run', async () => {
   await editor.squiggles().first().waitFor();

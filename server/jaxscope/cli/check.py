@@ -12,11 +12,12 @@ from multiprocessing import get_all_start_methods, get_context
 
 from jaxscope.cli.engine import Group, check_entries, groups
 from jaxscope.cli.formats import json, text
-from jaxscope.cli.options import LEVELS, colour_wanted
+from jaxscope.cli.options import colour_wanted
 from jaxscope.cli.progress import progress
 from jaxscope.cli.report import INTERNAL, FileReport, Report
 from jaxscope.cli.settings import Settings
 from jaxscope.cli.targets import Target, chunks, targets
+from jaxscope.rules.finding import SEVERITIES
 
 PROCESSES = 2
 WORTH_PROCESSES = 400_000
@@ -45,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
             print(shown)
     if any(row.kind == INTERNAL for row in report.errors):
         return 2
-    least = LEVELS.index(options.fail_level)
-    return int(any(LEVELS.index(finding.severity) >= least for finding in report.findings))
+    least = SEVERITIES.index(options.fail_level)
+    return int(any(SEVERITIES.index(finding.severity) >= least for finding in report.findings))
 
 
 def _reports(group: Group, bar: bool) -> list[FileReport]:

@@ -10,12 +10,11 @@ from typing import Any
 
 from jaxscope.cli.engine import Group, check_entries, groups, said
 from jaxscope.cli.formats import json
-from jaxscope.cli.options import LEVELS
 from jaxscope.cli.problem import Problem
 from jaxscope.cli.targets import shown_path, targets
 from jaxscope.ide import fix as fixing
 from jaxscope.refactor.change import Refusal
-from jaxscope.rules.finding import Finding
+from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.source.files import read_source, write_source
 from jaxscope.text.edit import SourceChange
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
@@ -108,14 +107,14 @@ class _Fixer:
     def _findings(self) -> list[Finding]:
         options = self._options
         # A hint says that something may be so: it is fixed when it is asked for by name.
-        least = LEVELS.index("hint" if options.name or options.function else "warning")
+        least = SEVERITIES.index("hint" if options.name or options.function else "warning")
         return [
             finding
             for target in self._group.targets
             if target.relevant
             for finding in self._workspace.judgement(target.path).findings
             if finding.rule == options.rule
-            and LEVELS.index(finding.severity) >= least
+            and SEVERITIES.index(finding.severity) >= least
             and options.function in (None, finding.function)
             and options.name in (None, finding.name)
         ]

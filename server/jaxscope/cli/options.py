@@ -8,8 +8,8 @@ import sys
 
 import jaxscope
 from jaxscope.config import ConfigError, parse_size
+from jaxscope.rules.finding import SEVERITIES
 
-LEVELS = ("hint", "information", "warning", "error")
 STAGES = ("signature", "jaxpr", "stablehlo", "constants")
 
 
@@ -36,7 +36,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
     _tracing(parser, optional=True)
     _rules(parser)
     parser.add_argument(
-        "--fail-level", choices=LEVELS, default="warning", help="least level that makes the exit status 1 (warning)"
+        "--fail-level", choices=SEVERITIES, default="warning", help="least level that makes the exit status 1 (warning)"
     )
     parser.add_argument("--verbose", "-v", action="store_true", help="also print what tracing refuted, and why")
     parser.add_argument("--quiet", "-q", action="store_true", help="print findings only")

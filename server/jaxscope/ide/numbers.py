@@ -15,10 +15,8 @@ DISPATCH_BOUND = 10e-6
 
 def format_seconds(seconds: float) -> str:
     """`41 µs`, `12.0 ms`, `4.2 s`."""
-    if seconds < 99.95e-6:
-        return f"{seconds * 1e6:.1f} µs" if seconds < 9.95e-6 else f"{seconds * 1e6:.0f} µs"
     if seconds < 999.5e-6:
-        return f"{seconds * 1e6:.0f} µs"
+        return f"{seconds * 1e6:.1f} µs" if seconds < 9.95e-6 else f"{seconds * 1e6:.0f} µs"
     if seconds < 0.9995:
         return f"{seconds * 1e3:.0f} ms" if seconds >= 0.09995 else f"{seconds * 1e3:.1f} ms"
     return f"{seconds:.0f} s" if seconds >= 99.95 else f"{seconds:.1f} s"

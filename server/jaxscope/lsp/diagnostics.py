@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from functools import cache
 
@@ -12,6 +11,7 @@ from lsprotocol import types
 from jaxscope.ide.blocked import blocked_text
 from jaxscope.ide.workspace import Workspace
 from jaxscope.lsp.convert import Columns, to_uri
+from jaxscope.lsp.user_folders import cache_folder
 from jaxscope.rules.base import all_rules
 from jaxscope.rules.finding import Finding, Related
 from jaxscope.text.span import LineIndex, Position, Range
@@ -93,10 +93,7 @@ def rule_page(name: str) -> str | None:
     rule = all_rules().get(name)
     if rule is None or not rule.doc:
         return None
-    base = os.environ.get("XDG_CACHE_HOME") or (
-        os.environ.get("LOCALAPPDATA") if os.name == "nt" else os.path.expanduser("~/.cache")
-    )
-    file = os.path.join(base or tempfile.gettempdir(), "jaxscope", "rules", f"{name}.md")
+    file = os.path.join(cache_folder(), "rules", f"{name}.md")
     text = f"# {name}\n\n{rule.doc.strip()}\n"
     try:
         os.makedirs(os.path.dirname(file), exist_ok=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from jaxscope.config import WHEN
 from jaxscope.ide.situation import Permission
+from jaxscope.lsp.user_folders import state_folder
 
 logger = logging.getLogger(__name__)
 
@@ -27,10 +28,7 @@ ANSWERS = {"When I save": "onSave", "Only when I ask": "manual", "Never here": "
 
 def state_file() -> str:
     """Where answers are kept."""
-    base = os.environ.get("XDG_STATE_HOME") or (
-        os.environ.get("LOCALAPPDATA") if os.name == "nt" else os.path.expanduser("~/.local/state")
-    )
-    return os.path.join(base or tempfile.gettempdir(), "jaxscope", "consent.json")
+    return os.path.join(state_folder(), "consent.json")
 
 
 def remembered(root: str) -> str | None:

@@ -14,13 +14,11 @@ from functools import cache
 
 from jaxscope import rules
 from jaxscope.config import Config
-from jaxscope.rules.finding import Finding, Refuted, Severity
+from jaxscope.rules.finding import SEVERITIES, Finding, Refuted, Severity
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.source.suppressions import suppressed
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
-
-_ORDER: tuple[Severity, ...] = ("hint", "information", "warning", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +89,9 @@ def judge(model: FileModel, ctx: Context, reply: TraceReply | None = None) -> Ju
 
 def _at_level(finding: Finding, usual: Severity, level: str) -> Finding:
     """`finding` at the level that the settings ask for; one below the rule's usual level is not raised."""
-    wanted: Severity = next(word for word in _ORDER if word == level)
-    below = _ORDER.index(finding.severity) < _ORDER.index(usual)
-    severity = min(finding.severity, wanted, key=_ORDER.index) if below else wanted
+    wanted: Severity = next(word for word in SEVERITIES if word == level)
+    below = SEVERITIES.index(finding.severity) < SEVERITIES.index(usual)
+    severity = min(finding.severity, wanted, key=SEVERITIES.index) if below else wanted
     return replace(finding, severity=severity)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from jaxscope.text.span import Range
 
 Severity = Literal["hint", "information", "warning", "error"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""The least first."""
 Evidence = Literal["static", "traced", "both"]
 
 

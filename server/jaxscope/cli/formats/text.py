@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from jaxscope.cli.report import ErrorRow, Report
 from jaxscope.cli.targets import shown_path
-from jaxscope.rules.finding import Finding, Refuted, Severity
+from jaxscope.rules.finding import SEVERITIES, Finding, Refuted
 from jaxscope.text.span import LineIndex
 
-_ORDER: tuple[Severity, ...] = ("error", "warning", "information", "hint")
 _COLOURS = {"error": "31", "warning": "33", "information": "36", "hint": "36", "bold": "1", "dim": "2", "blue": "34"}
 _WIDEST = 160
 """Characters of a source line that are shown."""
@@ -122,7 +121,7 @@ def _summary(report: Report) -> str:
     found = Counter(item.severity for item in report.findings)
     files = _counted(len(report.files), "file")
     if found:
-        said = ", ".join(_counted(found[level], level) for level in _ORDER if found[level])
+        said = ", ".join(_counted(found[level], level) for level in reversed(SEVERITIES) if found[level])
         fixable = sum(bool(item.fixes) for item in report.findings)
         text = f"Found {said} in {files}."
         if fixable:
