@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from jaxscope_worker.wire.messages import TraceReply
 
@@ -23,6 +25,7 @@ PROGRAM = """
     W = jnp.asarray(RNG.random((30, 20), dtype=np.float32))
     N = RNG.random((30, 20), dtype=np.float32)
     N64 = RNG.random((30, 20))
+    TABLES64 = [RNG.random((30, 20)) for _ in range(2)]
     INTS = np.arange(600).reshape(30, 20)
     PARAMS = {"layers": [{"w": jnp.ones((30, 20)) * 2}], "name": "net"}
 
@@ -198,6 +201,25 @@ PROGRAM = """
 
 
     @jax.jit
+    def cast(x):
+        return x @ jnp.asarray(N64, dtype=jnp.bfloat16)
+
+
+    @jax.jit
+    def equal_values(x):
+        low = np.zeros((30, 20))
+        high = np.zeros((30, 20))
+        return x @ low + x @ high
+
+
+    @jax.jit
+    def looped(x):
+        for table in TABLES64:
+            x = x @ table @ W.T
+        return x
+
+
+    @jax.jit
     def made_unnamed(x):
         return x @ np.full((30, 20), 0.5, np.float32)  # unnamed
 
@@ -223,6 +245,7 @@ PROGRAM = """
             global_array, host_array, truncated, copied, leaf, field, module_attribute, through_helper,
             handed_to_helper, default, bound, bound_by_keyword, bound_method, callable_object, calls_method,
             hands_on_object, closing, made, made_and_truncated, made_for_a_loop, made_unnamed, both,
+            cast, equal_values, looped,
             MODEL.static_self,
         ):
             function(x)
@@ -307,6 +330,21 @@ def test_a_copy_keeps_the_name_of_what_it_copies(reply: TraceReply) -> None:
     found = constant(reply, "copied")
     assert found.name == "N"
     assert found.representation in ("copy", "same numpy array")
+
+
+def test_a_copy_in_another_dtype_keeps_the_name(reply: TraceReply) -> None:
+    found = constant(reply, "cast")
+    assert (found.name, found.dtype, found.source_dtype) == ("N64", "bfloat16", "float64")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python knows no columns")
+def test_of_equal_arrays_each_has_its_own_name(reply: TraceReply) -> None:
+    assert [c.name for c in one(reply, "equal_values").constants] == ["low", "high"]
+
+
+def test_a_local_that_is_a_captured_array_is_named_by_what_captures_it(reply: TraceReply) -> None:
+    names = {c.name for c in one(reply, "looped").constants}
+    assert names == {"TABLES64[0]", "TABLES64[1]", "W"}
 
 
 def test_shape_dtype_and_bytes_are_those_of_the_program(reply: TraceReply) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, jax_compat
+from . import arrays, expressions, jax_compat
 from .reaching import Index, Reached
 from .sources import UserFiles
 from .targets import Target
@@ -51,6 +51,8 @@ class Scope:
     locals: dict[str, Any] = field(default_factory=dict)
     place: Place | None = None
     instruction: int = -1
+    spelled: frozenset[str] | None = None
+    """Names in the expression that is being evaluated; None where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ def scopes_of_frames(frames: list[FrameType], target: Target | None, files: User
         if code.co_name == "<module>":
             scope.locals = {}
         scopes.append(scope)
+    if scopes:
+        scopes[-1].spelled = expressions.names_in(scopes[-1].place)
     return scopes
 
 
@@ -184,9 +188,13 @@ def find(constant: Any, scopes: list[Scope], index: Index) -> Name | None:
                 if accepts(candidate.reached.value):
                     return _named(_origin(candidate, scopes, index), constant, accepts is view)
     if is_host:
-        for search in (lambda: written, lambda: _all_locals(scopes, index), lambda: _all_captured(scopes, index)):
-            for candidate in search():
-                if copy(candidate.reached.value):
+        # Equal values are weak evidence: what stands in the expression itself comes first.
+        known = [*written, *_all_locals(scopes, index), *_all_captured(scopes, index)]
+        known = [c for c in known if c.holder != "made" or _distance(c, scopes[-1]) < 2]
+        known.sort(key=lambda candidate: _distance(candidate, scopes[-1]))
+        for accepts in (copy, functools.partial(arrays.same_when_cast, constant)):
+            for candidate in known:
+                if accepts(candidate.reached.value):
                     return _named(_origin(candidate, scopes, index), constant, False)
     for accepts in (same, view, copy) if is_host else (same,):
         for candidate in _passed(scopes, index):
@@ -195,12 +203,23 @@ def find(constant: Any, scopes: list[Scope], index: Index) -> Name | None:
     return None
 
 
+def _distance(candidate: _Candidate, innermost: Scope) -> int:
+    """How unlikely it is that the running expression means this candidate."""
+    if candidate.scope is not innermost or innermost.spelled is None:
+        return 1
+    return 0 if candidate.name.partition(".")[0] in innermost.spelled else 2
+
+
 def _origin(candidate: _Candidate, scopes: list[Scope], index: Index) -> _Candidate:
-    """For a local that only shows memory of a captured array, that array."""
+    """For a local that is a captured array, or only shows memory of one, that array."""
     if candidate.holder != "made":
         return candidate
     value = candidate.reached.value
-    return next((c for c in _all_captured(scopes, index) if arrays.is_view(value, c.reached.value)), candidate)
+    key = arrays.key_of(value)
+    for captured in _all_captured(scopes, index):
+        if arrays.key_of(captured.reached.value) == key or arrays.is_view(value, captured.reached.value):
+            return captured
+    return candidate
 
 
 def _all_captured(scopes: list[Scope], index: Index) -> Iterator[_Candidate]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Any
 
-from . import arrays, jax_compat, naming, retracing, signatures, targets
+from . import arrays, expressions, jax_compat, naming, retracing, signatures, targets
 from .failing import failure_of
 from .jax_compat import Inferred, JitCall
 from .reaching import Index
@@ -201,7 +201,8 @@ class Observer:
             if found not in known:
                 known.append(found)
         else:
-            record.unnamed.setdefault(key, self.files.frame_place(frames[-1]))
+            place = self.files.frame_place(frames[-1])
+            record.unnamed.setdefault(key, expressions.made_at(place, frames[-1]))
 
     def _frames(self, frame: FrameType | None) -> list[FrameType]:
         """The user's frames inside the running trace, outermost first."""
