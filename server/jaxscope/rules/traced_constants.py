@@ -6,7 +6,7 @@ finding of a function that was traced without such a constant is refuted; what o
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -51,11 +51,16 @@ class _Group:
 
     def add(self, traced: TracedFunction, hidden: set[int]) -> None:
         self.traced.append(traced)
+        alike: Counter[object] = Counter()
         for constant in traced.constants:
             if constant.key and constant.key in hidden:
                 continue
-            # A constant made anew for each signature has a new key and the same name.
-            key = squeezed(constant.name) if constant.name else (constant.shape, constant.dtype, _first_place(constant))
+            # A constant made anew for each signature has a new key and the same name; one program may have several of
+            # that name: `self.w` of two layers.
+            name: object = squeezed(constant.name) if constant.name else None
+            name = name or (constant.shape, constant.dtype, _first_place(constant))
+            key = (name, alike[name])
+            alike[name] += 1
             kept = self.constants.get(key)
             if kept is None or kept.bytes < constant.bytes:
                 self.constants[key] = constant

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxscope.semantics import model as semantics
 from jaxscope.semantics.model import FileModel, Function
+from jaxscope.semantics.vocabulary import METADATA
 from jaxscope.text.span import Position, Range
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Place, TracedFunction
 
+_ATTRIBUTES = re.compile(r"(?:\.[^\W\d]\w*\b)+(?!\s*\()")
 _LAST_STEP = re.compile(r"(\[[^\[\]]*\]|\.\w+)$")
 
 
@@ -32,7 +35,7 @@ def spot_of(model: FileModel, traced: TracedFunction, constant: Constant, name: 
         return _at_binding(model, constant, constant.bound)
     if constant.name is not None:
         for function in _functions(model, traced, constant):
-            spot = _first_read(model, function, name)
+            spot = _first_read(model, function, name, constant)
             if spot is not None:
                 return spot
     return _at_frame(model, traced, constant, name if constant.name is not None else "")
@@ -57,23 +60,35 @@ def _model(model: FileModel, path: str) -> FileModel | None:
     return model if path == model.path else model.project.model(path)
 
 
-def _first_read(model: FileModel, function: Function, name: str) -> Spot | None:
+def _first_read(model: FileModel, function: Function, name: str, constant: Constant) -> Spot | None:
     """The first read of `name`, or of the longest part of it that is written anywhere."""
-    home = _model(model, function.path)
+    home, whole = _model(model, function.path), name
     while name and home is not None:
         places = home.reads(function, name) or home.written(function, name)
         if places:
-            inner = home.function_at(places[0].start)
+            place = places[0] if name == whole else _in_part(home, places, constant)
+            inner = home.function_at(place.start)
             root = name.replace("[", ".").partition(".")[0]
             own = any(parameter.name == root for parameter in function.parameters)
             bound = None if own else home.binding(function, name)
-            written = " ".join(home.module.source(places[0]).split())
-            return Spot(home.path, places[0], written, inner.qualname if inner else function.qualname, bound)
+            written = " ".join(home.module.source(place).split())
+            return Spot(home.path, place, written, inner.qualname if inner else function.qualname, bound)
         shorter = _LAST_STEP.sub("", name)
         if shorter == name:
             return None
         name = shorter
     return None
+
+
+def _in_part(home: FileModel, places: Sequence[Range], constant: Constant) -> Range:
+    """The read of an object that gave the array: where it was used, if there is one, with the attributes asked for."""
+    lines = {frame.line for read in constant.reads for frame in read.frames if frame.path == home.path}
+    place = next((place for place in places if place.start.line in lines), places[0])
+    text = home.module.lines.line(place.end.line)[place.end.column - 1 :]
+    more = _ATTRIBUTES.match(text)
+    if more is None or METADATA & set(more[0].split(".")):
+        return place
+    return Range(place.start, Position(place.end.line, place.end.column + more.end()))
 
 
 def _at_binding(model: FileModel, constant: Constant, bound: Place) -> Spot:
