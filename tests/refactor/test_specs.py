@@ -11,7 +11,7 @@ import pytest
 from fix_specs import Section, bless, sections
 from program_runner import Runner, same
 
-from jaxscope.refactor.change import Refusal
+from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.refactor.hoist_argument import plan
 from jaxscope.refactor.suppress import ignore_on_line
 from jaxscope.semantics.project import Project
@@ -42,16 +42,21 @@ def asked(section: Section, folder: Path) -> SourceChange | Refusal:
 @pytest.mark.parametrize("section", SECTIONS, ids=[section.id for section in SECTIONS])
 def test_specification(section: Section, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     answer = asked(section, tmp_path)
-    after, refused = {}, None
+    after, refused, doubts = {}, None, []
     if isinstance(answer, Refusal):
         refused = f"{Path(answer.path).relative_to(tmp_path)}:{answer.line}: {answer.reason}"
     else:
         after = {str(Path(file.path).relative_to(tmp_path)): file.changed for file in answer.files}
+        doubts = [
+            f"{Path(each.path).relative_to(tmp_path)}:{each.line}: {each.reason}"
+            for each in (answer.doubts if isinstance(answer, Hoist) else ())
+        ]
     if request.config.getoption("--bless"):
-        bless(section, after, refused)
+        bless(section, after, refused, doubts)
         return
     assert refused == section.refused
     assert after == section.after
+    assert "\n".join(doubts) == section.doubts
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=[section.id for section in SECTIONS])

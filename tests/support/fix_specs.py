@@ -2,13 +2,14 @@
 
 A section holds one or more ```` ```python ```` blocks (a file name may follow; the default is `case.py`), a sentence
 that asks for a change, and either ```` ```python after ```` blocks or one ```` ```refused ```` block
-(`case.py:3: reason`). In the texts `⇥` stands for a tab, `␌` for a form feed, `⏎` at the end of a line for CRLF.
+(`case.py:3: reason`). A ```` ```doubts ```` block lists what only a run can show. In the texts `⇥` stands for a tab,
+`␌` for a form feed, `⏎` at the end of a line for CRLF.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class Section:
     files: dict[str, str] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
     refused: str | None = None
+    doubts: str = ""
 
     @property
     def id(self) -> str:
@@ -53,6 +55,8 @@ def _section(path: Path, title: str, text: str) -> Section:
         name = next((word for word in words if word.endswith(".py")), "case.py")
         if block[1] == "refused":
             found.refused = block[3].strip()
+        elif block[1] == "doubts":
+            found.doubts = block[3].strip()
         elif block[1] == "python":
             (found.after if "after" in words else found.files)[name] = decoded(block[3])
     return found
@@ -72,7 +76,7 @@ def encoded(text: str) -> str:
     return text
 
 
-def bless(section: Section, after: dict[str, str], refused: str | None) -> None:
+def bless(section: Section, after: dict[str, str], refused: str | None, doubts: Sequence[str] = ()) -> None:
     """Writes what is seen as the section's expectation."""
     text = section.path.read_text(encoding="utf-8")
     at = text.index(section.text)
@@ -81,10 +85,11 @@ def bless(section: Section, after: dict[str, str], refused: str | None) -> None:
     for name, new in after.items():
         info = "python after" if name == "case.py" else f"python {name} after"
         blocks.append(f"```{info}\n{encoded(new)}```")
+    blocks += ["```doubts\n" + "\n".join(doubts) + "\n```"] if doubts else []
     tail = "\n\n" if at + len(section.text) < len(text) else "\n"
     new_text = kept + "\n\n" + "\n\n".join(blocks) + tail
     section.path.write_text(text[:at] + new_text + text[at + len(section.text) :], encoding="utf-8")
 
 
 def _expectation(block: re.Match[str]) -> bool:
-    return block[1] == "refused" or (block[1] == "python" and "after" in block[2].split())
+    return block[1] in ("refused", "doubts") or (block[1] == "python" and "after" in block[2].split())

@@ -130,6 +130,8 @@ class _Fixer:
         reply = self._verify(change, finding) if self._group.settings.trace else None
         if isinstance(reply, str):
             return self._refuse(finding, reply)
+        if doubt := fixing.unproved(change, reply):
+            return self._refuse(finding, doubt.reason, doubt.path, doubt.line)
         for file in change.files:
             self.originals.setdefault(file.path, file.original)
             self._workspace.set_text(file.path, file.changed)

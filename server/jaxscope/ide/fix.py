@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from jaxscope.ide.numbers import short_type
 from jaxscope.ide.workspace import Workspace
 from jaxscope.refactor import hoist_argument
-from jaxscope.refactor.change import Refusal
+from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.rules.finding import Finding
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
@@ -54,11 +54,13 @@ def prepare_all(workspace: Workspace, findings: Sequence[Finding]) -> SourceChan
     if len(findings) == 1:
         return prepare(workspace, findings[0])
     originals: dict[str, str] = {}
+    doubts: list[Refusal] = []
     scratch = _scratch(workspace)
     for finding in findings:
         change = _plan(scratch, finding)
         if isinstance(change, Refusal):
             return change
+        doubts += change.doubts if isinstance(change, Hoist) else ()
         for file in change.files:
             originals.setdefault(file.path, file.original)
             scratch.set_text(file.path, file.changed)
@@ -66,7 +68,7 @@ def prepare_all(workspace: Workspace, findings: Sequence[Finding]) -> SourceChan
     for path, original in originals.items():
         module = scratch.module(path)
         files.append(FileChange(path, original, line_edits(original, module.text if module else original)))
-    return SourceChange(tuple(files))
+    return Hoist(tuple(files), tuple(doubts))
 
 
 def line_edits(old: str, new: str) -> TextEdit:
@@ -153,7 +155,7 @@ def _with_declaration(project: Project, finding: Finding, change: SourceChange) 
             start = file.original.find(item.signature, model.module.lines.offset(Position(line, 1)))
             edits.append(Edit(Span(start, start + len(item.signature)), _insert(item.signature, added[0], kind)))
     other = dataclasses.replace(file, edit=TextEdit.of(edits))
-    return SourceChange(tuple(other if item is file else item for item in change.files))
+    return dataclasses.replace(change, files=tuple(other if item is file else item for item in change.files))
 
 
 def _insert(signature: str, index: int, kind: str) -> str:
@@ -200,6 +202,16 @@ def weakest(replies: Sequence[VerifyReply | Failure]) -> VerifyReply | Failure:
         return True, reply.constant_gone is True, reply.avals_equal is True, reply.values_equal is True
 
     return min(replies, key=shown)
+
+
+def unproved(change: SourceChange, reply: VerifyReply | Failure | None) -> Refusal | None:
+    """Why the change must not be written although nothing speaks against it: a doubt that no run has cleared."""
+    if not isinstance(change, Hoist) or not change.doubts:
+        return None
+    proved = isinstance(reply, VerifyReply) and reply.constant_gone is True and reply.values_equal is True
+    first = change.doubts[0]
+    reason = f"{first.reason.rstrip('.')}; only a run of the program can show whether it is so."
+    return None if proved else Refusal(reason, first.path, first.line)
 
 
 def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], why_not: str = "") -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jaxscope.text.edit import SourceChange
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -12,6 +14,13 @@ class Refusal:
     reason: str
     path: str
     line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hoist(SourceChange):
+    """A planned change. It holds only where none of its doubts is true, which a run of the program can show."""
+
+    doubts: tuple[Refusal, ...] = ()
 
 
 class Refused(Exception):

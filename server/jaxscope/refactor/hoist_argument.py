@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jaxscope.refactor.bound import hoist_bound
 from jaxscope.refactor.bound_method import hoist_from_bound_method
-from jaxscope.refactor.change import Refusal, Refused
+from jaxscope.refactor.change import Hoist, Refusal, Refused
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.contents import Contents
 from jaxscope.refactor.layout import FunctionNode
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from jaxscope.semantics.project import Project
 
 
-def plan(project: Project, path: str, function: str, name: str, line: int | None = None) -> SourceChange | Refusal:
+def plan(project: Project, path: str, function: str, name: str, line: int | None = None) -> Hoist | Refusal:
     """The change that passes `name` as an argument to the compiled function `function`, or why there is none.
 
     `function`: qualified name of the function that the constant ends up in; `name`: the expression as written;
     `line`: the finding's line (from 1).
     """
+    files = Files(project)
     try:
-        return _Planner(Files(project), os.path.abspath(path), function, name, line).plan()
+        change = _Planner(files, os.path.abspath(path), function, name, line).plan()
+        return Hoist(change.files, tuple(files.doubts))
     except Refused as refused:
         return refused.refusal
 

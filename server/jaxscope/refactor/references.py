@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from jaxscope.refactor.change import Refused
+from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File
 from jaxscope.semantics.scopes import Binding, Scope
@@ -33,6 +33,8 @@ class Files:
         self.project = project
         self._files: dict[str, File | None] = {}
         self._attributes: dict[str, list[Use]] = {}
+        self.doubts: list[Refusal] = []
+        """What a change that is planned with these files takes for granted, and only a run can show."""
 
     def get(self, path: str) -> File:
         """The file at `path`. Raises Refused when there is none or it does not parse."""
@@ -43,6 +45,12 @@ class Files:
         if found is None or found.module is not module:
             found = self._files[path] = File(module)
         return found
+
+    def doubt(self, file: File, node: ast.AST, reason: str) -> None:
+        """Notes what cannot be seen in the source."""
+        refusal = Refusal(reason, file.path, getattr(node, "lineno", 1))
+        if refusal not in self.doubts:
+            self.doubts.append(refusal)
 
     def readable(self, path: str) -> File | None:
         """The file at `path`; None when it cannot be read or does not parse."""

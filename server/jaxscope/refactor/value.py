@@ -10,52 +10,18 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jaxscope.refactor.changes import Changes
+from jaxscope.refactor.compiled import Compiled
+from jaxscope.refactor.known import Known
 from jaxscope.refactor.mentions import check_named
 from jaxscope.refactor.names import File, enclosing
 from jaxscope.refactor.references import Files
 from jaxscope.semantics.scopes import Binding, Read, Scope
 
-_CHANGING = frozenset(
-    [
-        "append",
-        "extend",
-        "insert",
-        "remove",
-        "pop",
-        "clear",
-        "sort",
-        "reverse",
-        "update",
-        "setdefault",
-        "popitem",
-        "add",
-        "discard",
-        "fill",
-        "resize",
-        "put",
-        "itemset",
-        "partition",
-        "setflags",
-        "setfield",
-        "byteswap",
-        "load_state_dict",
-    ]
-)
-_CHANGING_FUNCTIONS = frozenset(
-    [
-        "numpy.copyto",
-        "numpy.put",
-        "numpy.place",
-        "numpy.putmask",
-        "numpy.fill_diagonal",
-        "random.shuffle",
-        "builtins.setattr",
-        "builtins.delattr",
-    ]
-)
 _MAKING = frozenset(
     ["__init__", "__post_init__", "__new__", "__setstate__", "tree_unflatten", "setup", "__attrs_post_init__"]
 )
+_DEPTH = 8
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -129,6 +95,8 @@ class Stability:
         self.value = value
         self.file = value.file
         self.before = before
+        self.known = Known(files.project, value.file, value.home, value.root, value.links)
+        self._changes = Changes(files, Compiled(files), value.text, not self.known.immutable, self._done)
 
     def check(self) -> None:
         """Raises Refused where the name is bound again, deleted, or the object changed."""
@@ -140,19 +108,18 @@ class Stability:
         for node in ast.walk(value.home.node or self.file.tree):
             if isinstance(node, ast.Delete) and any(self._is_root(target) for target in node.targets):
                 raise self.file.refuse(f"`{value.root}` is deleted here.", node)
-        for read in self.file.reads(value.home, value.root):
-            change = self._change(read)
-            if change is not None and not self._finished_before(read.node):
-                raise self.file.refuse(f"`{value.text}` is changed here, so that a call may see another value.", change)
+        for use in self.files.of_name(self.file, value.home, value.root):
+            self._changes.check(use.file, use.node, value.links)
         self.check_attributes()
-        if value.home is self.file.top:
-            self._check_other_files()
+        self._check_other_files()
 
     def check_attributes(self) -> None:
         """Raises Refused where an attribute on the way to the value is assigned outside of its object's making."""
-        for link in self.value.links:
+        for number, link in enumerate(self.value.links):
             if link.startswith("."):
                 self._check_attribute(link[1:])
+                for use in self.files.of_attribute(link[1:]):
+                    self._changes.check(use.file, use.node, self.value.links[number + 1 :])
 
     def loop(self) -> ast.AST | None:
         """The innermost loop around both the function's definition and a binding of the name, within its scope."""
@@ -193,38 +160,30 @@ class Stability:
             return isinstance(node, ast.arg)
         return _order(node) < _order(self.before)
 
-    def _change(self, read: Read) -> ast.AST | None:
-        """The node that changes the object, when this read is the start of one."""
-        at: ast.AST = read.node
-        parent = self.file.parents.get(at)
-        inside = 0
-        while isinstance(parent, ast.Attribute | ast.Subscript) and parent.value is at:
-            if not isinstance(parent.ctx, ast.Load):
-                return parent if self._touches(read, inside) else None
-            inside += 1
-            at, parent = parent, self.file.parents.get(parent)
-        if isinstance(parent, ast.AugAssign) and parent.target is at:
-            return parent
-        if (
-            isinstance(parent, ast.Call)
-            and isinstance(at, ast.Attribute)
-            and parent.func is at
-            and at.attr in _CHANGING
-        ):
-            return parent
-        if isinstance(parent, ast.keyword) and parent.arg == "out":
-            return parent.value
-        if isinstance(parent, ast.Call) and at in parent.args:
-            name = self.file.dotted(parent.func) or ""
-            shuffles = isinstance(parent.func, ast.Attribute) and parent.func.attr == "shuffle"
-            return parent if name in _CHANGING_FUNCTIONS or shuffles else None
-        return None
+    def _done(self, file: File, node: ast.AST) -> bool:
+        """Does code at `node` run before every call, as the making of the object or of its module does?"""
+        scope = file.scope_of(node).owner()
+        making = scope.name in _MAKING and scope.parent is not None and scope.parent.kind == "class"
+        if making and not any(scope.node is around for around in self.file.around(self.before)):
+            return True
+        if file is self.file:
+            return self._finished_before(node)
+        return scope is file.top and file in [origin for origin, _, _ in self._origins()]
 
-    def _touches(self, read: Read, inside: int) -> bool:
-        """Is the store at link number `inside` one of this value, rather than of a neighbour (`optics.other = …`)?"""
-        written = [link_text(link) for link in read.links[: inside + 1]]
-        ours = list(self.value.links)
-        return all(a == b or "[" in a + b for a, b in zip(written, ours, strict=False))
+    def _origins(self) -> Iterator[tuple[File, str, tuple[str, ...]]]:
+        """The other files in which the value is bound, where its name is imported: file, name there, links."""
+        file, home, name, links = self.file, self.value.home, self.value.root, self.value.links
+        for _ in range(_DEPTH):
+            bound = [binding for binding in file.bindings(home, name) if binding.kind == "import"]
+            target = self.files.target(file, bound[0]) if bound else None
+            if target is None:
+                return
+            if target[1] is None and not (links and links[0].startswith(".")):
+                return
+            file = self.files.get(target[0])
+            home = file.top
+            name, links = (target[1], links) if target[1] else (links[0][1:], links[1:])
+            yield file, name, links
 
     def _check_attribute(self, name: str) -> None:
         for file, node in self.files.attribute_stores(name):
@@ -238,13 +197,15 @@ class Stability:
             raise file.refuse(f"`.{name}` is assigned here, so that a call may see another value.", node)
 
     def _check_other_files(self) -> None:
-        for use in self.files.of_name(self.file, self.value.home, self.value.root):
-            if use.file is not self.file:
-                parent = use.file.parents.get(use.node)
-                stored = isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)
-                grown = isinstance(parent, ast.Attribute) and parent.attr in _CHANGING
-                if stored or grown:
-                    raise use.file.refuse(f"`{self.value.text}` is changed here.", use.node)
+        for file, name, links in self._origins():
+            for use in self.files.of_name(file, file.top, name):
+                self._changes.check(use.file, use.node, links)
+            for binding in file.bindings(file.top, name):
+                if -1 in binding.block:
+                    reason = f"`{name}` is bound again here, so that a call may see another value."
+                    raise file.refuse(reason, binding.node)
+        if self.value.home is not self.file.top:
+            return
         for file, node in self.files.attribute_stores(self.value.root):
             prefixes = [prefix for _, prefix in self.files.module_prefixes(file, self.file.path)]
             if ast.unparse(node.value) in prefixes:
