@@ -14,27 +14,47 @@ const MATRIX = [
   { jax: '0.12', pythons: ['3.13', '3.12'], requirements: 'jax0.12.txt' },
 ];
 
-async function cell({ jax, pythons, requirements }, found) {
+const ABREAST = 2;
+
+/** The environment of one cell, or why there is none. */
+async function prepare({ jax, pythons, requirements }, found) {
   const version = pythons.find((one) => found[one]);
   const name = `worker on JAX ${jax}`;
   if (!version) return { name, passed: 0, failed: 0, skipped: 0, notRun: `no Python ${pythons.join(' or ')} was found` };
   const label = `jax${jax}-py${version}`;
   const python = await step(`environment ${label}`, () => venvWith(at('.venvs', label), [at('requirements', 'matrix', requirements)], found[version]));
+  return { name: `${name}, Python ${version}`, label, python };
+}
+
+async function test({ name, label, python, ...rest }) {
+  if (!python) return { name, ...rest };
+  const start = Date.now();
   const report = at('test-results', `matrix-${label}.xml`);
   fs.rmSync(report, { force: true });
   const env = { ...process.env, PYTHONPATH: at('server'), PYTHONDONTWRITEBYTECODE: '1' };
-  const { code, output } = await step(`${name}, Python ${version}`, () =>
-    run(python, ['-m', 'pytest', at('tests', 'worker'), '-p', 'no:cacheprovider', `--junitxml=${report}`], { env, check: false, timeout: 600 }));
+  const { code, output } = await run(python, ['-m', 'pytest', at('tests', 'worker'), '-p', 'no:cacheprovider', `--junitxml=${report}`], { env, check: false, timeout: 900 });
+  const seconds = (Date.now() - start) / 1000;
+  console.log(`  ${name}: ${code === 0 ? 'ok' : 'failed'}, ${seconds.toFixed(1)} s`);
   if (code !== 0) console.log(output);
-  return { name: `${name}, Python ${version}`, ...counted(report, code) };
+  return { name, seconds, ...counted(report, code) };
+}
+
+/** Runs the cells, a few at once, and returns their results in order. */
+async function testAll(cells) {
+  const results = [];
+  const waiting = cells.entries();
+  const lane = async () => { for (const [index, cell] of waiting) results[index] = await test(cell); };
+  await Promise.all(Array.from({ length: ABREAST }, lane));
+  return results;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await main(async () => {
     console.log('The worker on every supported JAX');
     const found = await interpreters();
-    const results = [];
-    for (const entry of MATRIX) results.push(await cell(entry, found));
-    return summary(results);
+    fs.mkdirSync(at('test-results'), { recursive: true });
+    const cells = [];
+    for (const entry of MATRIX) cells.push(await prepare(entry, found));
+    return summary(await testAll(cells));
   });
 }

@@ -1,6 +1,7 @@
 // `npm test`: sets up what lacks, then runs every check and test of the repository but the JAX matrix, and sums up.
 
 import fs from 'node:fs';
+import os from 'node:os';
 import { at, main, run, step } from './support/run.mjs';
 import { pythonIn } from './support/python.mjs';
 import { ensureChromium } from './support/chromium.mjs';
@@ -46,7 +47,8 @@ async function checks() {
 async function pytest(vsix) {
   const report = at('test-results', 'pytest.xml');
   fs.rmSync(report, { force: true });
-  return suite('pytest', PYTHON, ['-m', 'pytest', at('tests'), `--junitxml=${report}`, '--ignore', at('tests', 'editor')], (_, code) => counted(report, code),
+  const parallel = os.availableParallelism() > 1 ? ['-n', '2', '--dist', 'loadfile'] : [];
+  return suite('pytest', PYTHON, ['-m', 'pytest', at('tests'), ...parallel, `--junitxml=${report}`, '--ignore', at('tests', 'editor')], (_, code) => counted(report, code),
     { env: { ...process.env, JAXSCOPE_VSIX: vsix } });
 }
 
