@@ -200,7 +200,7 @@ export interface Status {
   readonly interpreter: string;
   readonly python: string;
   readonly jax: string | null;
-  /** `traces on save`, `traces when asked`, `never traces`. */
+  /** `traces on save`, `traces when asked`, `asks before it traces`, `never traces`. */
   readonly policy: string;
   readonly detail: string;
 }

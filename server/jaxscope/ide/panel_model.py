@@ -247,7 +247,7 @@ class Status:
     python: str
     jax: str | None
     policy: str
-    """`traces on save`, `traces when asked`, `never traces`."""
+    """`traces on save`, `traces when asked`, `asks before it traces`, `never traces`."""
     detail: str = ""
 
 

@@ -18,6 +18,8 @@ _POLICIES = {
     "manual": "traces when asked",
     "off": "never traces",
 }
+# What holds whatever the setting says.
+_NOT_YET = {"restricted": "never traces", "off": "never traces", "consent": "asks before it traces"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def status(situation: Situation) -> Status:
         interpreter=situation.interpreter,
         python=hello.python if hello else "",
         jax=hello.jax if hello else None,
-        policy=_POLICIES.get(situation.when, situation.when),
+        policy=_NOT_YET.get(situation.permission) or _POLICIES.get(situation.when, situation.when),
         detail=detail,
     )
 
