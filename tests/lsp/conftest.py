@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
 
-from editor import Editor
-
-Start = Callable[..., Awaitable[Editor]]
+from editor import Editor, Start
 
 
 @pytest_asyncio.fixture

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
@@ -303,3 +303,7 @@ def offset(text: str, position: types.Position) -> int:
         units += len(text[at].encode("utf-16-le")) // 2
         at += 1
     return at
+
+
+Start = Callable[..., Awaitable[Editor]]
+"""Starts an editor in a fresh folder: the fixture `start`."""

@@ -7,8 +7,7 @@ from lsprotocol import types
 from programs import UNSIZED, WHITENER
 from pygls.exceptions import JsonRpcException
 
-from conftest import Start
-from editor import capabilities
+from editor import Start, capabilities
 
 pytestmark = pytest.mark.asyncio
 

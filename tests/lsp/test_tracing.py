@@ -11,8 +11,7 @@ from lsprotocol import types
 from programs import UNSIZED, WHITENER
 from pygls.exceptions import JsonRpcException
 
-from conftest import Start
-from editor import Editor, capabilities
+from editor import Editor, Start, capabilities
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.jax]
 
