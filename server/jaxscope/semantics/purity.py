@@ -5,14 +5,26 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from jaxscope.semantics.arguments import parameters
 from jaxscope.semantics.frames import Frame
-from jaxscope.semantics.scopes import Scope, facts_of
-from jaxscope.semantics.values import UNKNOWN, Array, Const, External, Scalar, Sequence, Value
+from jaxscope.semantics.scopes import Read, Scope, facts_of
+from jaxscope.semantics.values import (
+    TRACER,
+    UNKNOWN,
+    Array,
+    Const,
+    External,
+    FunctionValue,
+    Scalar,
+    Sequence,
+    Value,
+)
 from jaxscope.semantics.vocabulary import LOOKS_ONLY, METADATA
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
 
+_DEEPEST = 3
 _KEPT = (ast.Assign, ast.AnnAssign, ast.Return, ast.NamedExpr)
 
 
@@ -53,7 +65,7 @@ def _is_numpy(value: Value) -> bool:
 def what_stays(ev: Evaluator, node: ast.expr, value: Value, scope: Scope, frame: Frame) -> Value | None:
     """What becomes a constant where `node`, whose value is `value`, is read; None when nothing of it does."""
     parent = facts_of(scope.chunk).parents.get(id(node))
-    if isinstance(parent, ast.Call) and parent.func is not node and _only_looks(ev, parent, scope, frame):
+    if isinstance(parent, ast.Call) and parent.func is not node and _only_looks(ev, parent, node, scope, frame):
         return None
     if isinstance(parent, ast.Attribute) and parent.attr in METADATA:
         return None
@@ -67,15 +79,55 @@ def what_stays(ev: Evaluator, node: ast.expr, value: Value, scope: Scope, frame:
     if top is node:
         return value
     above = facts_of(scope.chunk).parents.get(id(top))
-    if isinstance(above, ast.Call) and above.func is not top and _only_looks(ev, above, scope, frame):
+    if isinstance(above, ast.Call) and above.func is not top and _only_looks(ev, above, top, scope, frame):
         return None
     result = ev.evaluate(top, scope, frame)
     return result if isinstance(result, Array) and not result.made else None
 
 
-def _only_looks(ev: Evaluator, call: ast.Call, scope: Scope, frame: Frame) -> bool:
+def _only_looks(ev: Evaluator, call: ast.Call, node: ast.expr, scope: Scope, frame: Frame, depth: int = 0) -> bool:
+    """Does what is called need none of the elements of its argument `node`?"""
+    if depth > _DEEPEST:
+        return False
     function = ev.evaluate(call.func, scope, frame)
-    return isinstance(function, External) and function.name.removeprefix("builtins.") in LOOKS_ONLY
+    at = next((number for number, argument in enumerate(call.args) if argument is node), None)
+    if isinstance(function, External):
+        name = function.name.removeprefix("builtins.")
+        if name == "jax.tree_util.tree_map" and at:
+            return _looks_at(ev, ev.evaluate(call.args[0], scope, frame), at - 1, depth)
+        return name in LOOKS_ONLY
+    keyword = next((keyword.arg for keyword in call.keywords if keyword.value is node), None)
+    return _looks_at(ev, function, at if at is not None else keyword, depth)
+
+
+def _looks_at(ev: Evaluator, function: Value, which: int | str | None, depth: int) -> bool:
+    """Does `function` need none of the elements of its argument number, or called, `which`?"""
+    if isinstance(function, External):
+        return function.name.removeprefix("builtins.") in LOOKS_ONLY
+    if not isinstance(function, FunctionValue) or which is None:
+        return False
+    scope = function.scope
+    names = parameters(scope.function_node)[function.bound is not None :]
+    if isinstance(which, int):
+        which = names[which] if which < len(names) else ""
+    if which not in names:
+        return False
+    ev.look_at(scope)
+    inner = Frame(scope, function.frame.model, function.frame, dict.fromkeys(parameters(scope.function_node), TRACER))
+    reads = [read for one in scope.walk() for read in one.reads if read.name == which and ev.owner(which, one) is scope]
+    return all(_is_look(ev, read, inner, depth) for read in reads)
+
+
+def _is_look(ev: Evaluator, read: Read, frame: Frame, depth: int) -> bool:
+    if read.links:
+        first = read.links[0]
+        return isinstance(first, ast.Attribute) and first.attr in METADATA
+    parent = facts_of(read.scope.chunk).parents.get(id(read.node))
+    return (
+        isinstance(parent, ast.Call)
+        and parent.func is not read.node
+        and _only_looks(ev, parent, read.node, read.scope, frame, depth + 1)
+    )
 
 
 def used_on_the_spot(node: ast.expr, scope: Scope) -> bool:
