@@ -63,17 +63,28 @@ _JAX_SHAPE_AT = {
 }
 
 
+def _is_raw(call: Call) -> bool:
+    """Is the key one of the old kind, two plain words?"""
+    key = call.get("key", 0)
+    return isinstance(key, Array) and key.dtype == "uint32"
+
+
 def jax_random(name: str, call: Call) -> Value:
     """`jax.random.NAME(...)`."""
-    if name in ("key", "fold_in", "wrap_key_data", "clone"):
-        return call.array((), "key<fry>")
+    if name == "PRNGKey" or (name in ("fold_in", "clone", "split") and _is_raw(call)):
+        word: Shape = (2,)
+        dtype = "uint32"
+    else:
+        word, dtype = (), "key<fry>"
+    if name in ("key", "PRNGKey", "fold_in", "wrap_key_data", "clone"):
+        return call.array(word, dtype)
     if name == "split":
         given = call.get("num", 1)
         keys = (2,) if given is None else as_shape(given)
         count = keys[0] if keys is not None and len(keys) == 1 else None
         if count is not None and count <= 64:
-            return Sequence((call.array((), "key<fry>"),) * count)
-        return call.array(keys, "key<fry>")
+            return Sequence((call.array(word, dtype),) * count)
+        return call.array(None if keys is None else (*keys, *word), dtype)
     if name == "permutation":
         number = as_int(call.args[1]) if len(call.args) > 1 else None
         second = as_array(call.args[1], call) if len(call.args) > 1 else None

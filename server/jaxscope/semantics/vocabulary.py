@@ -197,7 +197,6 @@ CANONICAL: dict[str, str] = {
     "jax.util.Partial": "jax.tree_util.Partial",
     "jax.core.Array": "jax.Array",
     "jax.numpy.ndarray": "jax.Array",
-    "jax.random.PRNGKey": "jax.random.key",
 }
 
 METADATA = frozenset(
