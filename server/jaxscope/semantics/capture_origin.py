@@ -20,6 +20,9 @@ from jaxscope.semantics.values import (
 if TYPE_CHECKING:
     pass
 
+_LONGEST_CHAIN = 8
+"""Imports of imports that are followed."""
+
 
 class Origin:
     """Finds the places that `bound here` points at."""
@@ -39,17 +42,26 @@ class Origin:
                     return Mark(written[0].chunk, written[1])
         return self.of_name(read.name, scope, frame)
 
-    def _global_mark(self, path: str, name: str) -> Mark | None:
+    def _global_mark(self, path: str, name: str, depth: int = 0) -> Mark | None:
+        """Where a file binds a global; where it is imported from, that file."""
         other = self.ev.project.model(path)
-        bindings = other.module_bindings.get(name, []) if other is not None else []
-        return Mark(bindings[-1].scope.chunk, bindings[-1].node) if bindings else None
+        bindings = other.global_bindings(name) if other is not None else []
+        if not bindings:
+            return None
+        last = bindings[-1]
+        if last.kind == "import" and last.attribute and depth < _LONGEST_CHAIN:
+            source = self.ev.project.resolve(path, last.module, last.level)
+            found = self._global_mark(source, last.attribute, depth + 1) if source is not None else None
+            if found is not None:
+                return found
+        return Mark(last.scope.chunk, last.node)
 
     def of_name(self, name: str, scope: Scope, frame: Frame) -> Mark | None:
         owner = self.ev.owner(name, scope)
         if owner is None:
             return None
         model = frame.model
-        found = model.module_bindings.get(name, []) if owner.kind == "module" else owner.bindings.get(name, [])
+        found = model.global_bindings(name) if owner.kind == "module" else owner.bindings.get(name, [])
         last: Binding | None = next(iter(reversed(model.reaching(found, owner, None))), None)
         if last is None:
             return None

@@ -226,7 +226,7 @@ class Walk:
     def _how(self, read: Read, owner: Scope, scope: Scope, frame: Frame) -> str | None:
         """How the name got into traced code; None when it is the traced code's own."""
         if owner.kind == "module":
-            bindings = frame.model.module_bindings.get(read.name, [])
+            bindings = frame.model.global_bindings(read.name)
             imported = any(binding.kind == "import" for binding in bindings)
             return "module-attribute" if imported and read.links else "module-global"
         home = self.ev.frame_of(owner, frame)
@@ -367,12 +367,14 @@ class Walk:
         owner = self.ev.owner(read.name, scope)
         in_module = owner is None or owner.kind == "module"
         home = frame if owner is None or in_module else self.ev.frame_of(owner, frame)
-        key: tuple[object, ...] = (frame.model.path if in_module else id(owner), name)
         outer = self.outer_parameters.get((id(home), read.name))
         mark = Mark(scope.chunk, node)
         if "." in name and via in ("module-global", "enclosing-scope"):
             via = f"{via}-pytree-field"
         bound = self.origin.of_read(read, node, scope, frame)
+        # A global that several files import is one array.
+        of_module = id(bound.node) if bound is not None else frame.model.path
+        key: tuple[object, ...] = (of_module if in_module else id(owner), name)
         inner = self._inner(scope)
         if outer is not None and outer.at is not None and outer.written is not None:
             name = outer.written + name[len(read.name) :]

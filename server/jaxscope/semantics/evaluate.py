@@ -144,7 +144,7 @@ class Evaluator:
         if owner is None:
             return External(f"builtins.{name}")
         if owner.kind == "module":
-            bindings, home = frame.model.module_bindings[name], self.module_frame(frame.model)
+            bindings, home = frame.model.global_bindings(name), self.module_frame(frame.model)
             here = scope.owner().kind == "module"
         else:
             bindings, home, here = owner.bindings[name], self.frame_of(owner, frame), owner is scope.owner()
@@ -166,7 +166,12 @@ class Evaluator:
             self.seen.names.add(name)
         else:
             self.seen.paths.add(model.path)
-        return part if name in model.module_bindings else None
+        if name in model.module_bindings:
+            return part
+        starred = model.global_bindings(name)
+        for binding in starred:
+            self.seen.paths.add(self.project.resolve(model.path, binding.module, binding.level) or "")
+        return part if starred else None
 
     def model_of(self, part: Scope) -> FileModel:
         """The model to which a module's part belongs."""
@@ -236,9 +241,9 @@ class Evaluator:
         """A global of another file of the project."""
         model = self.project.model(path)
         self.seen.paths.add(path)
-        if model is None or name not in model.module_bindings:
+        bindings = model.global_bindings(name) if model is not None else []
+        if model is None or not bindings:
             return UNKNOWN
-        bindings = model.module_bindings[name]
         return self.bound(bindings, bindings[0].scope, self.module_frame(model), None)
 
     # -- expressions

@@ -63,6 +63,8 @@ def call_external(ev: Evaluator, name: str, given: Given, node: ast.AST, frame: 
         return given.args[0]
     if name == "collections.namedtuple" and len(given.args) > 1:
         return _named_tuple(given.args[1])
+    if name == "types.SimpleNamespace" and not given.args and not given.starred:
+        return Sequence(tuple(given.keywords.values()), fields=tuple(given.keywords))
     if module == "math":
         return _math(tail, given.args)
     return _array_call(ev, module, tail, given, frame)

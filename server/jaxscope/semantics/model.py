@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,30 @@ class FileModel:
             for name, bindings in facts.module.bindings.items():
                 found.setdefault(name, []).extend(bindings)
         return found
+
+    def global_bindings(self, name: str) -> list[Binding]:
+        """Bindings of a global, one that a star import brings included; none when the file has no such name."""
+        own = self.module_bindings.get(name)
+        if own is not None or "*" not in self.module_bindings or name.startswith("_"):
+            return own or []
+        known: dict[str, Binding] = self.derived.setdefault("starred", {})
+        for star in reversed(self.module_bindings["*"]):
+            path = self.project.resolve(self.path, star.module, star.level)
+            if path is not None and self._gives(path, name, {self.path}):
+                if name not in known or known[name].node is not star.node:
+                    known[name] = replace(star, name=name, attribute=name)
+                return [known[name]]
+        return []
+
+    def _gives(self, path: str, name: str, asked: set[str]) -> bool:
+        """Does the file at `path` have the global, itself or by a star import of its own?"""
+        other = self.project.model(path) if path not in asked else None
+        if other is None or name in other.module_bindings:
+            return other is not None
+        asked.add(path)
+        stars = other.module_bindings.get("*", ())
+        paths = (self.project.resolve(path, star.module, star.level) for star in stars)
+        return any(self._gives(inner, name, asked) for inner in paths if inner is not None)
 
     # -- functions
 
@@ -262,7 +286,7 @@ class FileModel:
         owner = self.project.evaluator.owner(root, function.scope)
         if owner is None:
             return None
-        bindings = self.module_bindings.get(root, []) if owner.kind == "module" else owner.bindings.get(root, [])
+        bindings = self.global_bindings(root) if owner.kind == "module" else owner.bindings.get(root, [])
         reaching = self.reaching(bindings, owner, None)
         if not reaching:
             return None
@@ -275,7 +299,7 @@ class FileModel:
         path = self.project.resolve(self.path, binding.module, binding.level)
         other = self.project.model(path) if path is not None else None
         attribute = binding.attribute or name.partition(".")[2].partition(".")[0].partition("[")[0]
-        found = other.module_bindings.get(attribute, []) if other is not None else []
+        found = other.global_bindings(attribute) if other is not None else []
         return other.place(found[-1].scope, found[-1].node) if other is not None and found else None
 
     def place(self, scope: Scope, node: ast.AST) -> Place:
