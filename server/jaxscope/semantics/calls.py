@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.semantics import library_calls, objects
+from jaxscope.semantics import branches, library_calls, objects
 from jaxscope.semantics.annotations import annotated
 from jaxscope.semantics.arguments import Given, arguments, bind
 from jaxscope.semantics.frames import Frame
@@ -96,7 +96,8 @@ def call_function(ev: Evaluator, function: FunctionValue, given: Given, frame: F
     inner = Frame(scope, function.frame.model, function.frame, values, traced=frame.traced, depth=frame.depth + 1)
     if key is not None:
         ev.results[key] = UNKNOWN
-    result = join([ev.evaluate(value, scope, inner) for value in scope.returns]) if scope.returns else Const(None)
+    values_of = [ev.evaluate(value, scope, inner) for value in branches.returned(ev, scope, inner)]
+    result = join(values_of) if scope.returns else Const(None)
     if key is not None:
         ev.results[key] = result
     return result

@@ -7,7 +7,7 @@ import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jaxscope.semantics import calls, objects, purity
+from jaxscope.semantics import branches, calls, objects, purity
 from jaxscope.semantics.arguments import Given, arguments, bind, defaults, parameters
 from jaxscope.semantics.capture import Capture, Mark
 from jaxscope.semantics.capture_origin import Origin
@@ -189,9 +189,11 @@ class Walk:
         self.ev.look_at(scope)
         self.chunk.reached.add(scope)
         for read in scope.reads:
-            self._read(read, scope, frame)
-        for call, _ in scope.calls:
-            self._call(call, scope, frame)
+            if not branches.never_runs(self.ev, read.block, scope, frame):
+                self._read(read, scope, frame)
+        for call, block in scope.calls:
+            if not branches.never_runs(self.ev, block, scope, frame):
+                self._call(call, scope, frame)
         for child in scope.children:
             if not child.is_function:
                 self._walk(child, frame)

@@ -28,6 +28,7 @@ from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.operations import (
     element,
     folded,
+    is_none,
     length,
     number_kind,
     sequence_operation,
@@ -371,6 +372,8 @@ class Evaluator:
         values = [self.evaluate(value, scope, frame) for value in (node.left, *node.comparators)]
         if TRACER in values:
             return TRACER
+        if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and values[1:] == [Const(None)]:
+            return is_none(values[0], isinstance(node.ops[0], ast.Is))
         arrays = [value for value in values if isinstance(value, Array)]
         if arrays and frame.traced and any(array.library == "jax" for array in arrays):
             return TRACER

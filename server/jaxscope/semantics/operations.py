@@ -8,7 +8,22 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxscope.semantics.arrays import Slice
-from jaxscope.semantics.values import TRACER, UNKNOWN, Array, Const, Mapping, Scalar, Sequence, Value, join
+from jaxscope.semantics.values import (
+    TRACER,
+    UNKNOWN,
+    Array,
+    ClassValue,
+    Const,
+    FunctionValue,
+    Instance,
+    Mapping,
+    PartialValue,
+    Scalar,
+    Sequence,
+    Transformed,
+    Value,
+    join,
+)
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -100,3 +115,12 @@ def number_kind(op: ast.operator, left: Value, right: Value) -> str:
     known = [value for value in (left, right) if isinstance(value, (Scalar, Const))]
     kinds = [value.kind if isinstance(value, Scalar) else type(value.value).__name__ for value in known]
     return next((word for word in ("str", "complex", "float") if word in kinds), "int")
+
+
+def is_none(value: Value, wanted: bool) -> Value:
+    """`value is None`, or `is not`, as far as it is known."""
+    if isinstance(value, Const):
+        return Const((value.value is None) is wanted)
+    if isinstance(value, (Array, Sequence, Mapping, FunctionValue, Instance, ClassValue, Transformed, PartialValue)):
+        return Const(not wanted)
+    return Scalar("bool")

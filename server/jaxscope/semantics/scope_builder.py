@@ -128,6 +128,7 @@ class Builder:
         if node.value is not None:
             self._expr(node.value, node)
             self.scope.returns.append(node.value)
+            self.facts.blocks[id(node.value)] = self.block
 
     def _stmt_Assign(self, node: ast.Assign) -> None:
         self._expr(node.value, node)
@@ -177,8 +178,10 @@ class Builder:
 
     def _stmt_If(self, node: ast.If) -> None:
         self._expr(node.test, node)
+        self.facts.conditions[self.blocks + 1] = (node.test, True)
         self._inner_block(node.body)
         if node.orelse:
+            self.facts.conditions[self.blocks + 1] = (node.test, False)
             self._inner_block(node.orelse)
 
     def _stmt_With(self, node: ast.With | ast.AsyncWith) -> None:

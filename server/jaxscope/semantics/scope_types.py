@@ -140,7 +140,9 @@ class ChunkFacts:
     parents: dict[int, ast.AST]
     """Tree around each expression, by `id`; for the outermost expression its statement."""
     blocks: dict[int, Block] = field(default_factory=dict)
-    """Block of each name that is read, by `id` of its tree."""
+    """Block of each name that is read and of each returned expression, by `id` of its tree."""
+    conditions: dict[int, tuple[ast.expr, bool]] = field(default_factory=dict)
+    """Blocks that run when a test comes out true, or false."""
     calls: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=dict)
     """Calls by the last component of what is called; empty for the result of another call."""
     decorated: list[tuple[Binding, Scope]] = field(default_factory=list)
