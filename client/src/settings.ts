@@ -22,7 +22,9 @@ export function readSettings(
   const configuration = vscode.workspace.getConfiguration("jaxscope", folder);
   const settings: Settings = {};
   for (const key of keys(context)) {
-    if (isSet(configuration.inspect(key))) nest(settings, key.split("."), configuration.get(key));
+    const inspected = configuration.inspect(key);
+    const value = key === "trace.when" ? allowed(inspected) : isSet(inspected) ? configuration.get(key) : undefined;
+    if (value !== undefined) nest(settings, key.split("."), value);
   }
   settings["interpreter"] = interpreter;
   return settings;
@@ -34,6 +36,12 @@ function isSet(inspected: ReturnType<vscode.WorkspaceConfiguration["inspect"]>):
     inspected?.workspaceValue !== undefined ||
     inspected?.workspaceFolderValue !== undefined
   );
+}
+
+/** When code may be run: the user's own word stands for consent, a folder's settings can only forbid it. */
+function allowed(inspected: ReturnType<vscode.WorkspaceConfiguration["inspect"]>): unknown {
+  const folder = inspected?.workspaceFolderValue ?? inspected?.workspaceValue;
+  return folder === "off" ? folder : inspected?.globalValue;
 }
 
 /** Puts `value` at `path` into `target`, making tables on the way. */

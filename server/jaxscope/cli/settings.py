@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import argparse
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -51,7 +52,8 @@ def _with_options(config: Config, options: argparse.Namespace) -> Config:
     if getattr(options, "threshold", None):
         given["captured-threshold"] = given["captured-total-threshold"] = options.threshold
     if options.python:
-        given["interpreter"] = options.python
+        # As typed it is relative to where the command was typed, unlike one in a project's settings.
+        given["interpreter"] = os.path.abspath(options.python) if os.path.exists(options.python) else options.python
     if options.timeout:
         given["trace"] = {"timeout": options.timeout}
     config = with_values(config, given)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -118,7 +119,12 @@ def _user_trace(
     except BaseException as error:
         observer.end(token, None, error)
         raise
-    observer.end(token, inferred(result), None)
+    try:
+        seen = inferred(result)
+    except Exception:  # another JAX, another result: the user's call goes on unwatched
+        traceback.print_exc()
+        seen = None
+    observer.end(token, seen, None)
     return result
 
 
