@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import argparse
 import dataclasses
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
