@@ -255,6 +255,9 @@ class Builder:
     ) -> None:
         if isinstance(target, ast.Name):
             where = (target.lineno, target.col_offset)
+            if kind == "assign" and value is not None:
+                # `x = f(x)` reads the old value.
+                where = max(where, (value.end_lineno or 0, value.end_col_offset or 0))
             scope = self.scope
             if kind == "iteration" and scope.kind == "comprehension" and scope.parent is not None:
                 first = getattr(scope.node, "generators", [None])[0]
