@@ -56,7 +56,7 @@ from jaxscope.semantics.values import (
     Value,
     join,
 )
-from jaxscope.semantics.vocabulary import canonical
+from jaxscope.semantics.vocabulary import CONSTANTS, canonical
 
 if TYPE_CHECKING:
     from jaxscope.semantics.model import FileModel
@@ -64,6 +64,12 @@ if TYPE_CHECKING:
 
 _BUDGET = 60_000
 At = tuple[tuple[int, int], Block]
+
+
+def outside(name: str) -> Value:
+    """What a dotted name from outside the project stands for."""
+    name = canonical(name)
+    return Const(CONSTANTS[name]) if name in CONSTANTS else External(name)
 
 
 class Evaluator:
@@ -236,7 +242,7 @@ class Evaluator:
                 return value
         if inner is not None:
             return ModuleValue(inner)
-        return UNKNOWN if binding.level else External(canonical(sub))
+        return UNKNOWN if binding.level else outside(sub)
 
     def module_attribute(self, path: str, name: str) -> Value:
         """A global of another file of the project."""
@@ -395,7 +401,7 @@ class Evaluator:
     def attribute(self, value: Value, name: str, frame: Frame) -> Value:
         """`value.name`."""
         if isinstance(value, External):
-            return External(canonical(f"{value.name}.{name}"))
+            return outside(f"{value.name}.{name}")
         if isinstance(value, ModuleValue):
             found = self.module_attribute(value.path, name)
             if found == UNKNOWN:

@@ -73,7 +73,7 @@ def length(value: Value) -> int | None:
 def folded(op: ast.operator, left: Any, right: Any) -> Value:
     """An operation on two known Python values."""
     function = _OPERATORS.get(type(op))
-    numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
+    numbers = isinstance(left, (int, float, complex)) and isinstance(right, (int, float, complex))
     if function is None or not (numbers or (isinstance(left, str) and isinstance(right, str))):
         return UNKNOWN
     if isinstance(op, (ast.Pow, ast.LShift)) and (abs(left) > 1 << 32 or abs(right) > 64):

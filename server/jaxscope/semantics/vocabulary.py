@@ -6,6 +6,7 @@ Names are canonical dotted ones; `CANONICAL` maps the other places where users f
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -217,6 +218,16 @@ LOOKS_ONLY = frozenset(
     ]
 )
 """Functions whose result needs none of their array argument's elements."""
+
+CONSTANTS: dict[str, float | None] = {
+    f"{module}.{name}": value
+    for module in ("math", "numpy", "jax.numpy")
+    for name, value in {
+        **{"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan},
+        **({"tau": math.tau} if module == "math" else {"newaxis": None, "euler_gamma": 0.5772156649015329}),
+    }.items()
+}
+"""Numbers, and `newaxis`, that libraries give names to."""
 
 ARRAY_TYPES = frozenset(
     [
