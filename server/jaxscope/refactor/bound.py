@@ -19,7 +19,7 @@ from jaxscope.refactor.syntax import positional, remove_argument, replace
 from jaxscope.refactor.thread_through import Threading
 from jaxscope.refactor.transforms import is_partial
 from jaxscope.refactor.uses import given_to
-from jaxscope.refactor.value import Stability, Value, split_expression
+from jaxscope.refactor.value import Stability, Value, known_of, split_expression
 from jaxscope.text.edit import SourceChange
 
 Expression = tuple[str, tuple[str, ...]]
@@ -85,7 +85,7 @@ class _Bound:
         threading = Threading(self.files, self.compiled, value, by_keyword=False)
         form = self._form(call, argument, node)
         parameter = argument.arg if isinstance(argument, ast.keyword) else positional(node)[0].arg
-        self._check_parameter(other, node, str(parameter))
+        self._check_parameter(other, node, str(parameter), value)
         if len(call.args) + len(call.keywords) == 2:
             threading.edits.add(file, [replace(file.layout, call, file.layout.source(call.args[0]))])
         else:
@@ -117,12 +117,11 @@ class _Bound:
             raise self.file.refuse(f"It cannot be seen where `{name[0]}` is bound.", given)
         value = Value(self.file, home, *name)
         Stability(self.files, value, before).check()
-        if not value.links:
-            Contents(self.files).check(self.file, home, value.root)
+        Contents(self.files).check(self.file, home, value.root, value.links)
         return value
 
-    def _check_parameter(self, file: File, node: FunctionNode, parameter: str) -> None:
-        concrete = Concreteness(file, parameter)
+    def _check_parameter(self, file: File, node: FunctionNode, parameter: str, value: Value) -> None:
+        concrete = Concreteness(self.files, file, parameter, known_of(self.files, value))
         for read in file.reads(file.scope(node), parameter):
             concrete.check(read.node)
 

@@ -11,6 +11,7 @@ from jaxscope.refactor.change import Refused
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
 from jaxscope.refactor.edits import Edits
+from jaxscope.refactor.exists import private
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File, identifiers
 from jaxscope.refactor.receivers import methods_reading, uses_of_method
@@ -18,7 +19,7 @@ from jaxscope.refactor.references import Files, Use
 from jaxscope.refactor.sites import Form
 from jaxscope.refactor.syntax import add_parameter, positional, replace, required
 from jaxscope.refactor.thread_through import Threading
-from jaxscope.refactor.value import Stability, Value, inside, split_expression
+from jaxscope.refactor.value import Stability, Value, inside, known_of, split_expression
 from jaxscope.text.edit import SourceChange
 
 
@@ -28,6 +29,8 @@ def hoist_from_bound_method(
     """The change for a value that the method `node`, compiled through its objects, reads. Raises Refused."""
     if not isinstance(node, ast.FunctionDef) or node.decorator_list or not positional(node):
         raise file.refuse("Only a plain method can take another argument.", node)
+    if private(value.links):
+        raise file.refuse(f"`{value.text}` cannot be named outside of its class.", node)
     try:
         return _BoundMethod(files, compiled, value, file, node).change(by_keyword=False)
     except Refused as first:
@@ -58,7 +61,7 @@ class _BoundMethod:
         if required(node) == 0:
             raise file.refuse("`self` has a default.", node)
         name = next(n for n in (self.value.title + "_" * k for k in range(99)) if n not in identifiers(node))
-        concrete = Concreteness(file, self.value.text)
+        concrete = Concreteness(self.files, file, self.value.text, known_of(self.files, self.value))
         for read in reads:
             whole = self.value.node(read)
             concrete.check(whole)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from jaxscope.refactor.known import Known
 from jaxscope.refactor.names import File
 from jaxscope.refactor.references import Files
 from jaxscope.semantics.scopes import Binding, Scope
@@ -32,6 +33,14 @@ _PYTREE_CLASSES = frozenset(
         "simple_pytree.Pytree",
     ]
 )
+_NO_CONTAINERS = frozenset(
+    [
+        *("types.SimpleNamespace", "argparse.Namespace", "types.MappingProxyType", "array.array"),
+        *("collections.deque", "collections.ChainMap", "collections.UserDict", "collections.UserList"),
+        *("collections.Counter", "builtins.set", "builtins.frozenset", "builtins.map", "builtins.zip"),
+        *("builtins.filter", "builtins.iter", "builtins.enumerate", "builtins.reversed", "builtins.range"),
+    ]
+)
 _DEPTH = 6
 
 
@@ -41,11 +50,38 @@ class Contents:
     def __init__(self, files: Files) -> None:
         self.files = files
 
-    def check(self, file: File, home: Scope, name: str) -> None:
+    def check(self, file: File, home: Scope, name: str, links: tuple[str, ...] = ()) -> None:
         """Raises Refused when something in it is no array, number or container of such."""
-        for binding in file.bindings(home, name):
-            if binding.value is not None and binding.kind == "assign" and not binding.path:
-                self._expression(file, binding.value, name, 0)
+        bindings = file.bindings(home, name)
+        if not links:
+            for binding in bindings:
+                if binding.value is not None and binding.kind == "assign" and not binding.path:
+                    self._expression(file, binding.value, name, 0)
+            self._stored(file, home, name)
+        known = Known(self.files.project, file, home, name, links)
+        node = bindings[0].node if bindings else file.tree
+        text = name + "".join(links)
+        if known.bad is not None:
+            raise file.refuse(f"`{text}` holds something that JAX takes for no argument, or must know.", node)
+        if not known.complete and not any(self._taken_apart(file, b.value) for b in bindings):
+            self.files.doubt(file, node, f"`{text}` may hold something that JAX takes for no argument, or must know.")
+
+    def _taken_apart(self, file: File, value: ast.expr | None) -> bool:
+        found = self.class_of(file, value) if value is not None else None
+        return found is not None and self.pytree(*found)
+
+    def _stored(self, file: File, home: Scope, name: str) -> None:
+        """What is put into it later."""
+        for read in file.reads(home, name):
+            link: ast.AST = read.node
+            while isinstance(outer := file.parents[link], ast.Attribute | ast.Subscript) and outer.value is link:
+                link = outer
+            if link is read.node or isinstance(getattr(link, "ctx", None), ast.Load):
+                continue
+            statement = file.statement(link)
+            if isinstance(statement, ast.Assign):
+                self._expression(file, statement.value, name, 1)
+            self.files.doubt(file, link, f"`{name}` may hold something that JAX takes for no argument, or must know.")
 
     def mask(self, file: File, home: Scope, name: str) -> bool:
         """Is it certainly an array of truth values?"""
@@ -97,6 +133,8 @@ class Contents:
     def _call(self, file: File, node: ast.Call, name: str, depth: int) -> None:
         found = self.class_of(file, node)
         if found is not None and not self.pytree(*found):
+            raise file.refuse(f"`{name}` is an object that JAX cannot take as an argument.", node)
+        if file.dotted(node.func) in _NO_CONTAINERS:
             raise file.refuse(f"`{name}` is an object that JAX cannot take as an argument.", node)
         if file.dotted(node.func) == "builtins.dict":
             for keyword in node.keywords:

@@ -20,14 +20,15 @@ def donates(files: Files, file: File, call: ast.Call, position: int | None, keyw
             if keyword is None or names is None or keyword in names:
                 return True
         else:
-            numbers = _literal(option.value)
-            if numbers is None or position is None or position in numbers or any(_behind(n) for n in numbers):
+            numbers = (position,) if option.arg == "donate" else _literal(option.value)
+            if numbers is None or position is None or position in [_from_start(number, call) for number in numbers]:
                 return True
     return False
 
 
-def _behind(number: object) -> bool:
-    return not isinstance(number, int) or isinstance(number, bool) or number < 0
+def _from_start(number: object, call: ast.Call) -> object:
+    """The position meant by one that counts from the end."""
+    return number + len(call.args) if isinstance(number, int) and number < 0 else number
 
 
 def _literal(node: ast.expr) -> tuple[object, ...] | None:

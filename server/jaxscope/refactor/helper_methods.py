@@ -13,7 +13,7 @@ from jaxscope.refactor.references import Files, Use
 from jaxscope.refactor.sites import Form, Site, handed_over
 from jaxscope.refactor.syntax import add_parameter, positional, replace, required
 from jaxscope.refactor.transforms import decorated_by
-from jaxscope.refactor.value import Value, inside
+from jaxscope.refactor.value import Value, inside, known_of
 
 
 class HelperMethods:
@@ -64,7 +64,7 @@ class HelperMethods:
         value = Value(self.file, scope, own, links)
         for read in value.reads():
             if inside(read.scope, scope):
-                Concreteness(self.file, value.text).check(value.node(read))
+                Concreteness(self.files, self.file, value.text, known_of(self.files, value)).check(value.node(read))
                 self.edits.add(self.file, [replace(self.file.layout, value.node(read), name)])
         index = required(node)
         self.edits.add(self.file, add_parameter(self.file.layout, node, name, index))

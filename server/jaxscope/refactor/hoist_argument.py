@@ -163,8 +163,7 @@ class _Planner:
             Stability(self.files, value, node).check()
         else:
             Stability(self.files, value, node).check_attributes()
-        if not value.links:
-            Contents(self.files).check(self.file, value.home, value.root)
+        Contents(self.files).check(self.file, value.home, value.root, value.links)
 
     def _starts(self, value: Value, target: Scope, read: Read) -> list[FunctionNode]:
         """The functions to begin with: the outermost compiled ones that read the value for `target`."""

@@ -9,6 +9,7 @@ import ast
 
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
+from jaxscope.refactor.known import Known
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File, identifiers
 from jaxscope.refactor.references import Files
@@ -34,7 +35,7 @@ def hoist_made(files: Files, compiled: Compiled, file: File, node: FunctionNode,
     if isinstance(node, ast.Lambda) or statement not in node.body or not isinstance(statement.targets[0], ast.Name):
         raise file.refuse(f"`{name}` is not made at the top of the function.", statement)
     _check_constant(file, statement.value, name)
-    concrete = Concreteness(file, name)
+    concrete = Concreteness(files, file, name, Known(files.project, file, scope, name, ()))
     for read in file.reads(scope, name):
         concrete.check(read.node)
     return _change(files, compiled, file, node, statement)

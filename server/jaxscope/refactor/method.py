@@ -20,7 +20,7 @@ from jaxscope.refactor.references import Files, Use
 from jaxscope.refactor.sites import handed_over
 from jaxscope.refactor.syntax import add_parameter, insert_before, positional, replace, required, starts_own_line
 from jaxscope.refactor.transforms import Application, decorated_by
-from jaxscope.refactor.value import Value, inside
+from jaxscope.refactor.value import Value, inside, known_of
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Span
 
@@ -82,7 +82,7 @@ class _Method:
         reads = [read for read in self.value.reads() if inside(read.scope, scope)]
         if not reads and not helpers.calls:
             raise self.file.refuse(f"`{self.value.text}` is read outside of the method itself.", self.node)
-        concrete = Concreteness(self.file, self.value.text)
+        concrete = Concreteness(self.files, self.file, self.value.text, known_of(self.files, self.value))
         for read in reads:
             concrete.check(self.value.node(read))
             if parameter != self.value.text:

@@ -6,6 +6,7 @@ import ast
 
 from jaxscope.refactor.change import Refused
 from jaxscope.refactor.compiled import Compiled
+from jaxscope.refactor.exists import private
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File
 from jaxscope.refactor.references import Files
@@ -17,6 +18,8 @@ from jaxscope.text.edit import SourceChange
 
 def hoist_of_parameter(files: Files, compiled: Compiled, value: Value, file: File, node: FunctionNode) -> SourceChange:
     """The change for a value that begins with a parameter of the function `node`. Raises Refused."""
+    if private(value.links):
+        raise file.refuse(f"`{value.text}` cannot be named outside of its class.", node)
     try:
         return _attempt(files, compiled, value, file, node, by_keyword=False)
     except Refused as first:

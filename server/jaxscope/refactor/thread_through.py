@@ -25,7 +25,7 @@ from jaxscope.refactor.syntax import add_parameter, positional, required
 from jaxscope.refactor.syntax import replace as replaced
 from jaxscope.refactor.transforms import Application, applied_by, decorated_by
 from jaxscope.refactor.uses import given_to, passes_through
-from jaxscope.refactor.value import Value, inside
+from jaxscope.refactor.value import Value, inside, known_of
 from jaxscope.refactor.visible import Visible
 from jaxscope.semantics.scopes import Scope
 
@@ -119,7 +119,7 @@ class Threading:
             return
         value = self.value
         mask = not value.links and Contents(self.files).mask(file, value.home, value.root)
-        concrete = Concreteness(file, value.text, mask)
+        concrete = Concreteness(self.files, file, value.text, None if value.new else known_of(self.files, value), mask)
         for read in self.value.reads():
             if not inside(read.scope, file.scope(node)):
                 continue

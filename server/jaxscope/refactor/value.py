@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from jaxscope.refactor.changes import Changes
 from jaxscope.refactor.compiled import Compiled
+from jaxscope.refactor.exists import check_exists, check_plain_attribute
 from jaxscope.refactor.known import Known
 from jaxscope.refactor.mentions import check_named
 from jaxscope.refactor.names import File, enclosing
@@ -66,6 +67,11 @@ class Value:
         return read.links[len(self.links) - 1] if self.links else read.node
 
 
+def known_of(files: Files, value: Value) -> Known:
+    """What the source shows of the value."""
+    return Known(files.project, value.file, value.home, value.root, value.links)
+
+
 def link_text(link: ast.Attribute | ast.Subscript) -> str:
     """`.name` or `[index]`, written in one way."""
     return f".{link.attr}" if isinstance(link, ast.Attribute) else f"[{ast.unparse(link.slice)}]"
@@ -95,7 +101,7 @@ class Stability:
         self.value = value
         self.file = value.file
         self.before = before
-        self.known = Known(files.project, value.file, value.home, value.root, value.links)
+        self.known = known_of(files, value)
         self._changes = Changes(files, Compiled(files), value.text, not self.known.immutable, self._done)
 
     def check(self) -> None:
@@ -103,6 +109,8 @@ class Stability:
         value = self.value
         for name in [value.root, *(link[1:] for link in value.links if link.startswith("."))]:
             check_named(self.files, name)
+        bound = [(self.file, binding.node) for binding in self.file.bindings(value.home, value.root)]
+        check_exists(self.files, self.file, value.root, bound=bound, reads=self._all_reads(), near=self.before)
         for node in self._late_bindings():
             raise self.file.refuse(f"`{value.root}` is bound again here, so that a call may see another value.", node)
         for node in ast.walk(value.home.node or self.file.tree):
@@ -117,6 +125,10 @@ class Stability:
         """Raises Refused where an attribute on the way to the value is assigned outside of its object's making."""
         for number, link in enumerate(self.value.links):
             if link.startswith("."):
+                check_plain_attribute(self.files, link[1:])
+                bound = list(self.files.attribute_stores(link[1:]))
+                reads = self._all_reads()
+                check_exists(self.files, self.file, self.value.text, bound=bound, reads=reads, near=self.before)
                 self._check_attribute(link[1:])
                 for use in self.files.of_attribute(link[1:]):
                     self._changes.check(use.file, use.node, self.value.links[number + 1 :])
@@ -159,6 +171,17 @@ class Stability:
         if scope is not self.value.home and scope.owner() is not self.value.home:
             return isinstance(node, ast.arg)
         return _order(node) < _order(self.before)
+
+    def _all_reads(self) -> list[Read]:
+        """Reads of the value, those of an object's attribute by whatever name the object has."""
+        ours = [read for read in self.file.reads(self.value.home, self.value.root) if self.value.matches(read)]
+        links = self.value.links
+        return ours + [
+            read
+            for scope in self.file.scopes()
+            for read in scope.reads
+            if links and read not in ours and tuple(map(link_text, read.links[: len(links)])) == links
+        ]
 
     def _done(self, file: File, node: ast.AST) -> bool:
         """Does code at `node` run before every call, as the making of the object or of its module does?"""
