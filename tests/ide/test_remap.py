@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from replay import Replay, traced
 
+from jaxscope.ide.panel import panel
 from jaxscope.ide.remap import LineMap
 
 
@@ -87,3 +88,22 @@ def test_going_back_to_the_traced_text_brings_everything_back() -> None:
     replay.workspace.set_text(replay.path, replay.text)
     facts = replay.workspace.function(replay.path, "whiten")
     assert facts and facts.shown and replay.workspace.stale_lines(replay.path) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def whiten(batch)", "def whiten(batch, basis)"),
+        ("centred @ BASIS", "centred @ basis"),
+        ("@jax.jit\ndef whiten", "@jax.jit\n@other\ndef whiten"),
+    ],
+)
+def test_the_panel_keeps_the_last_trace_of_an_edited_function_as_stale(before: str, after: str) -> None:
+    was, now = traced("whitener"), whitener(before, after)
+    old, new = (panel(item.workspace, item.path, "whiten", None, item.situation()) for item in (was, now))
+    assert old.state == new.state == "ready"
+    assert new.stale_lines and not old.stale_lines
+    assert (new.signatures, new.jaxpr, new.traced_at) == (old.signatures, old.jaxpr, old.traced_at)
+    assert [(item.name, item.bytes) for item in new.constants] == [(item.name, item.bytes) for item in old.constants]
+    read_is_gone = "@ BASIS" in before
+    assert bool(new.constants[0].reads) is not read_is_gone

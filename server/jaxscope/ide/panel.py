@@ -41,10 +41,13 @@ def panel(
     facts = workspace.function(path, function) if function else None
     if facts is None and position is not None:
         facts = workspace.function_at(path, position.line)
-    state, message, failed = _state(workspace, path, facts, situation)
-    shown = facts.shown if facts else None
+    last = workspace.last_trace(path, facts) if facts else None
+    traced = last.traced if last else facts.traced if facts else ()
+    shown = traced[0] if traced else None
+    state, message, failed = _state(workspace, path, facts, situation, shown)
     hello = situation.hello
-    evidence = workspace.evidence_of(path, facts.name) if facts else workspace.evidence(path)
+    witness = workspace.evidence_of(path, facts.name) if facts else workspace.evidence(path)
+    evidence = last.evidence if last else witness
     findings = facts.findings if facts else workspace.judgement(path).findings
     return PanelModel(
         state=state,
@@ -54,7 +57,7 @@ def panel(
         functions=tuple(
             FunctionRow(item.name, item.line, told(workspace, item, situation)) for item in workspace.functions(path)
         ),
-        signatures=tuple(_signature(item) for item in facts.traced) if facts else (),
+        signatures=tuple(_signature(item) for item in traced),
         findings=tuple(_finding(item) for item in findings),
         refuted=_refuted(workspace, path, facts),
         constants=_constants(workspace, shown, findings, hello) if shown else (),
@@ -86,8 +89,9 @@ def representation(hello: Hello) -> str:
 _Outcome = tuple[PanelState, str, FailedTrace | None]
 
 
-def _state(workspace: Workspace, path: str, facts: FunctionFacts | None, situation: Situation) -> _Outcome:
-    shown = facts.shown if facts else None
+def _state(
+    workspace: Workspace, path: str, facts: FunctionFacts | None, situation: Situation, shown: TracedFunction | None
+) -> _Outcome:
     activity = situation.activity
     if activity and shown is None:
         what = facts.name if facts else path.replace("\\", "/").rsplit("/", 1)[-1]

@@ -115,6 +115,22 @@ class Remap:
             failure=self._failure(reply.failure),
         )
 
+    def edited(self, traced: TracedFunction, line: int) -> TracedFunction:
+        """`traced` as it was, now that its lines were edited and its def is on `line`; places that are gone dropped."""
+        constants = tuple(
+            dataclasses.replace(
+                constant,
+                bound=self._place(constant.bound),
+                reads=tuple(
+                    Read(read.primitive, tuple(frame for frame in map(self._place, read.frames) if frame is not None))
+                    for read in constant.reads
+                    if read.frames and self._place(read.frames[0]) is not None
+                ),
+            )
+            for constant in traced.constants
+        )
+        return dataclasses.replace(traced, line=line, jitted_at=self._place(traced.jitted_at), constants=constants)
+
     def _line_of(self, path: str, name: str, line: int) -> int | None:
         """The line where the def of an unchanged function is now; None when it was edited or is gone."""
         lines = self._maps.get(path)

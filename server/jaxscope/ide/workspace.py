@@ -53,8 +53,26 @@ class _Traced:
     evidence: Evidence
     texts: dict[str, str]
     jaxprs: dict[str, str]
-    carried: tuple[int, TraceReply, tuple[int, ...]] | None = None
-    """Generation, reply moved to the present texts, and the lines changed since."""
+    carried: _Carried | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    generation: int
+    reply: TraceReply
+    """Moved to the present texts."""
+    remap: Remap
+    changed: dict[str, tuple[int, ...]]
+    """The lines changed since, by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastTrace:
+    """What was traced of a function before its lines were edited."""
+
+    evidence: Evidence
+    traced: tuple[TracedFunction, ...]
+    """One a signature, the one to show first."""
 
 
 @dataclass(slots=True)
@@ -196,12 +214,28 @@ class Workspace:
         return (place.path, place.range.start.line) if place else None
 
     def stale_lines(self, path: str) -> tuple[int, ...]:
-        """Lines of a file that were changed since its last trace."""
-        if path not in self._traced:
-            return ()
-        self._carried(path)
-        carried = self._traced[path].carried
-        return carried[2] if carried else ()
+        """Lines of a file that were changed since its last trace, or else since that of a file that imports it."""
+        for witness in self._witnesses(path):
+            changed = self._moved(witness).changed
+            if path in changed:
+                return changed[path]
+        return ()
+
+    def last_trace(self, path: str, facts: FunctionFacts) -> LastTrace | None:
+        """What the last trace showed of a function whose lines were edited since; None where nothing was."""
+        if facts.traced or facts.not_traced:
+            return None
+        for witness in self._witnesses(path):
+            evidence = self._traced[witness].evidence
+            same = [item for item in evidence.reply.functions if (item.path, item.function) == (path, facts.name)]
+            if len({item.line for item in same}) == 1:  # else which of several lambdas it was cannot be told
+                remap = self._moved(witness).remap
+                return LastTrace(evidence, tuple(remap.edited(item, facts.line) for item in sorted(same, key=_rank)))
+        return None
+
+    def _witnesses(self, path: str) -> list[str]:
+        """The traced files, `path` first."""
+        return sorted(self._traced, key=lambda other: other != path)
 
     def judgement(self, path: str) -> Judgement:
         """The findings in a file, by its source and by what traces showed."""
@@ -253,17 +287,20 @@ class Workspace:
         return cache
 
     def _carried(self, path: str) -> TraceReply:
+        return self._moved(path).reply
+
+    def _moved(self, path: str) -> _Carried:
         traced = self._traced[path]
-        if traced.carried is None or traced.carried[0] != self._generation:
+        if traced.carried is None or traced.carried.generation != self._generation:
             maps = {}
             for file, old in traced.texts.items():
                 new = self.text(file)
                 if new is not None:
                     maps[file] = LineMap(old, new)
-            moved = Remap(maps, self._functions_of).reply(traced.evidence.reply)
-            stale = maps[path].changed if path in maps and not maps[path].same else ()
-            traced.carried = (self._generation, moved, stale)
-        return traced.carried[1]
+            remap = Remap(maps, self._functions_of)
+            changed = {file: () if lines.same else lines.changed for file, lines in maps.items()}
+            traced.carried = _Carried(self._generation, remap.reply(traced.evidence.reply), remap, changed)
+        return traced.carried
 
     def _functions_of(self, path: str) -> tuple[Function, ...]:
         model = self.model(path)
