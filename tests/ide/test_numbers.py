@@ -55,3 +55,12 @@ def test_counts_flops_ratios() -> None:
     assert numbers.format_ratio(1.03) == "1.03 ×"
     assert numbers.format_ratio(7281.0) == "7,281 ×"
     assert numbers.format_percent(0.806) == "81 %"
+
+
+@pytest.mark.parametrize(
+    ("detail", "text"),
+    [("captured 0.064251796", "captured, 64.3 ms"), ("hoisted 4.1e-05", "hoisted, 41 µs"),
+     ("making arguments", "making arguments"), ("captured", "captured"), ("block", "block")],
+)  # fmt: skip
+def test_the_progress_of_a_measurement_has_its_seconds_written_out(detail: str, text: str) -> None:
+    assert numbers.readable_detail(detail) == text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from jaxscope.text.figures import format_bytes as format_bytes
 from jaxscope.text.figures import long_type as long_type
 
+_SAMPLE = re.compile(r"(captured|hoisted) (\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
 _DECIMAL = ("", "K", "M", "G", "T", "P", "E")
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 DISPATCH_BOUND = 10e-6
@@ -25,6 +27,13 @@ def format_seconds(seconds: float) -> str:
 def format_run_seconds(seconds: float) -> str:
     """The time of one call, with a word where it says more about the dispatch than about the program."""
     return format_seconds(seconds) + (" dispatch-bound" if seconds < DISPATCH_BOUND else "")
+
+
+def readable_detail(detail: str) -> str:
+    """A worker's word on its progress: of a sample, `captured 0.0642518`, as `captured, 64.3 ms`; else as it is."""
+    if sample := _SAMPLE.fullmatch(detail):
+        return f"{sample[1]}, {format_seconds(float(sample[2]))}"
+    return detail
 
 
 def format_count(count: int, word: str) -> str:

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from jaxscope.ide.numbers import readable_detail
 from jaxscope.ide.panel_model import StageProgress
 from jaxscope.ide.situation import Activity
 from jaxscope.lsp.client import Client, ProgressBar
@@ -88,7 +89,7 @@ class Works:
             self._changed(activity.path)
 
     def _progress(self, item: _Running, progress: Progress) -> None:
-        item.activity = replace(item.activity, stage=progress.stage, detail=progress.detail)
+        item.activity = replace(item.activity, stage=progress.stage, detail=readable_detail(progress.detail))
         item.done = progress.done
         if item.now().seconds >= SHOW_STAGES_AFTER:
             self._show(item)
