@@ -39,7 +39,7 @@ async function openInstalled(code, vsix) {
 async function serve(vsix) {
   await ensureWorkbench(step);
   const options = { root: path.join(WORKBENCH, 'start'), vsix, machine: { 'jaxscope.interpreter': PYTHON }, trust: false, folder: EXAMPLES };
-  const server = await step('starting VS Code on loopback', () => startServer({ ...options, port: PORT }).catch(() => startServer(options)));
+  const server = await step('starting VS Code on loopback', () => startServer({ ...options, port: PORT }));
   console.log(`\nVS Code with jaxscope is at\n\n  http://127.0.0.1:${server.port}/\n`);
   console.log('Open it in a browser on this computer. Open whitener.py, look at the underlined name, and press Ctrl+. on it.\nShapes, programs and timings come once you trust the folder (Manage, in the bar at the top). Ctrl-C here ends it.');
   const ended = new Promise((resolve) => { for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => resolve('signal')); });

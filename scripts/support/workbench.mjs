@@ -54,9 +54,11 @@ export async function ensureWorkbench(say = (title, work) => work()) {
   await once(path.join(WORKBENCH, 'stamp-innards'), wanted, () => say('building its native parts', installInnards));
 }
 
-/** A loopback port that is free now. */
-export const freePort = () => new Promise((resolve) => {
-  const server = net.createServer().listen(0, '127.0.0.1', () => {
+/** A loopback port that is free now: the one asked for, else any. */
+export const freePort = (wanted = 0) => new Promise((resolve, reject) => {
+  const server = net.createServer();
+  server.once('error', (error) => (wanted ? resolve(freePort()) : reject(error)));
+  server.listen(wanted, '127.0.0.1', () => {
     const { port } = server.address();
     server.close(() => resolve(port));
   });
@@ -101,6 +103,7 @@ async function answers(port, child) {
 /**
  * Installs the .vsix and starts the server on loopback. Returns {port, url(folder, file), logs, stop}.
  * `trust: false` leaves Workspace Trust on, so folders open in Restricted Mode; `folder` is what the bare address opens.
+ * `port` is taken when it is free, else another.
  */
 export async function startServer({ root, vsix, settings = {}, machine = {}, fresh = false, trust = true, port, folder, env: more = {} }) {
   layOut(root, { settings, machine, fresh });
@@ -108,7 +111,7 @@ export async function startServer({ root, vsix, settings = {}, machine = {}, fre
   const env = { ...process.env, EXTENSIONS_GALLERY: '{}', XDG_CONFIG_HOME: xdg, XDG_DATA_HOME: xdg, XDG_CACHE_HOME: xdg, ...more };
   const folders = ['--config', path.join(root, 'config.yaml'), '--user-data-dir', path.join(root, 'data'), '--extensions-dir', path.join(root, 'ext')];
   if (vsix) await run(NODE, [ENTRY, ...folders, '--install-extension', vsix, '--force'], { env });
-  port ??= await freePort();
+  port = await freePort(port);
   const log = fs.openSync(path.join(root, 'server.log'), 'w');
   const child = spawn(NODE, [ENTRY, ...folders, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--disable-telemetry', '--disable-update-check',
     '--disable-getting-started-override', ...(trust ? ['--disable-workspace-trust'] : []), ...(folder ? [folder] : [])], { env, stdio: ['ignore', log, log], detached: true });
