@@ -14,6 +14,7 @@ from jaxscope.refactor.donation import donates
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File
 from jaxscope.refactor.references import Files
+from jaxscope.refactor.transforms import is_partial
 
 _CHANGING = frozenset(
     [
@@ -143,7 +144,7 @@ class Changes:
             raise file.refuse(f"`{self.title}` is changed here, so that a call may see another value.", node)
 
     def _doubt(self, file: File, node: ast.AST, what: str) -> None:
-        if self.mutable and not self.done(file, node):
+        if self.mutable:
             self.files.doubt(file, node, f"`{self.title}` {what}, through which it may be changed.")
 
     def _method(self, file: File, call: ast.Call, attribute: ast.Attribute) -> bool:
@@ -165,7 +166,7 @@ class Changes:
             raise file.refuse(f"`{self.title}` is donated here, and cannot be read by a call after it.", call)
         if name.startswith(("numpy.", "builtins.")):
             return last in _VIEW_FUNCTIONS
-        if name.startswith("jax.") or self.done(file, call):
+        if not is_partial(file, call) and (name.startswith("jax.") or self.done(file, call)):
             return False
         self._enter(file, call, (position, keyword), links, depth)
         return False
@@ -182,7 +183,10 @@ class Changes:
     ) -> None:
         """Follows the object into the functions that are called with it."""
         position, keyword = place
-        found = list(self.compiled.definition(file, call.func))
+        called = call.func
+        if is_partial(file, call) and call.args:
+            called, position = call.args[0], None if position is None else position - 1
+        found = list(self.compiled.definition(file, called))
         for other, function in found:
             name = _parameter(function, call, position, keyword)
             if name is None:
@@ -234,7 +238,7 @@ def _parameter(function: FunctionNode, call: ast.Call, position: int | None, key
     names = [arg.arg for arg in (*args.posonlyargs, *args.args)]
     if keyword is not None:
         return keyword if keyword in {*names, *(arg.arg for arg in args.kwonlyargs)} else None
-    if position is None or any(isinstance(arg, ast.Starred) for arg in call.args[: position + 1]):
+    if position is None or any(isinstance(arg, ast.Starred) for arg in call.args[: position + 2]):
         return None
     return names[position] if position < len(names) else None
 

@@ -20,6 +20,7 @@ from jaxscope.refactor.needs_elements import (
     needs_elements,
 )
 from jaxscope.refactor.references import Files
+from jaxscope.refactor.transforms import is_partial
 from jaxscope.semantics.scopes import Scope
 from jaxscope.semantics.vocabulary import LOOKS_ONLY, METADATA
 
@@ -199,7 +200,7 @@ class Concreteness:
             raise self._refuse(call)
         if name.startswith("builtins."):
             return state
-        if name.startswith(("jax.", *KNOWN_LIBRARIES)):
+        if name.startswith(("jax.", *KNOWN_LIBRARIES)) and not is_partial(self.file, call):
             return _State(False, name.rpartition(".")[2] in _TRUTH)
         return self._other_call(call, position, keyword, state)
 
@@ -207,7 +208,10 @@ class Concreteness:
         method = call.func if self.file.dotted(call.func) is None else None
         if isinstance(method, ast.Attribute) and method.attr in ARRAY_METHODS and self._may_be_traced(method.value):
             return None
-        found = list(self._compiled.definition(self.file, call.func))
+        called = call.func
+        if is_partial(self.file, call) and call.args:
+            called, position = call.args[0], None if position is None else position - 1
+        found = list(self._compiled.definition(self.file, called))
         for other, function in found:
             name = _parameter(function, position, keyword)
             if name is None or any(isinstance(arg, ast.Starred) for arg in call.args):

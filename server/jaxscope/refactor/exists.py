@@ -40,10 +40,25 @@ def check_plain_attribute(files: Files, name: str) -> None:
     """Raises Refused when a class of the project computes the attribute `name`, or may."""
     for file in files.mentioning(name):
         for node in ast.walk(file.tree):
+            if isinstance(node, ast.Call) and _stores_any(node):
+                files.doubt(file, node, f"`.{name}` may be assigned here, where the attribute's name is not written.")
             if isinstance(node, ast.ClassDef):
                 for item in node.body:
                     if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and item.name == name:
                         raise file.refuse(f"`.{name}` is computed by `{node.name}`, each time that it is read.", item)
+
+
+def _stores_any(call: ast.Call) -> bool:
+    """`setattr(self, name, …)`, `self.__dict__.update(…)`, `vars(self).update(…)`."""
+    if isinstance(call.func, ast.Name) and call.func.id == "setattr":
+        return len(call.args) < 2 or not isinstance(call.args[1], ast.Constant)
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    at = call.func.value
+    namespace = (isinstance(at, ast.Attribute) and at.attr == "__dict__") or (
+        isinstance(at, ast.Call) and isinstance(at.func, ast.Name) and at.func.id == "vars"
+    )
+    return call.func.attr == "update" and namespace
 
 
 def private(links: Iterable[str]) -> bool:

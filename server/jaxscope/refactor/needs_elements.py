@@ -30,7 +30,17 @@ LOOKED_AT = frozenset(
 OF_DTYPE = frozenset(["dtype", "nbytes", "itemsize"])
 LAYOUT_ONLY = frozenset(words("astype reshape T mT transpose ravel flatten squeeze swapaxes copy view real imag at"))
 """Methods that compute nothing."""
-KNOWN_LIBRARIES = ("flax.", "haiku.", "optax.", "equinox.", "einops.", "jaxtyping.", "chex.", "operator.", "functools.")
+KNOWN_LIBRARIES = (
+    "flax.",
+    "haiku.",
+    "optax.",
+    "equinox.",
+    "einops.",
+    "jaxtyping.",
+    "chex.",
+    "operator.",
+    "functools.reduce",
+)
 ARRAY_METHODS = frozenset(
     words(
         "dot matmul set add multiply mul divide min max power apply get take searchsorted astype sum mean subtract "
