@@ -288,3 +288,30 @@ for (const theme of THEMES) {
     });
   }
 }
+
+check("names stay in one piece, also where there is little room", async () => {
+  const [first, ...others] = block.constants;
+  const long = "PROJECTION_OF_THE_FEED_FORWARD_LAYER";
+  const model = { ...block, constants: [{ ...first!, name: long }, ...others], findings: block.findings.map((one, index) => (index === 0 ? { ...one, name: long } : one)) };
+  await editor.fresh({ type: "model", model });
+  for (const width of [900, 420, 300]) {
+    await editor.page.setViewportSize({ width, height: 900 });
+    for (const [name, cells] of [["Overview", ".finds code"], ["Constants", ".consts .name code"]] as const) {
+      await tab(name).click();
+      await editor.settle();
+      const boxes = await editor.page.locator(cells).evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ width, height }) => [width, height] as const));
+      assert.equal(boxes.length, 5);
+      for (const [wide, high] of boxes) assert.ok(high < 22 && wide > 20, `${name} at ${width}: ${boxes.join(" ")}`);
+    }
+  }
+});
+
+check("secondary buttons have an edge where the theme gives them no background", async () => {
+  for (const theme of THEMES) {
+    await editor.fresh(MODEL);
+    await editor.page.evaluate((name) => (document.documentElement.dataset["theme"] = name), theme);
+    const edges = await editor.page.locator(".btn:not(.primary)").evaluateAll((all) => all.map((one) => getComputedStyle(one)).map((style) => [style.borderTopWidth, style.borderTopColor]));
+    assert.ok(edges.length > 0);
+    for (const [width, color] of edges) assert.ok(width === "1px" && !/, 0\)$|\/ 0\)$|^transparent$/.test(color!), `${theme}: ${width} ${color}`);
+  }
+});

@@ -77,7 +77,7 @@ function row(context: Context, model: PanelModel, constant: ConstantRow, largest
   const more = reads.slice(READS_SHOWN);
   const details = `${constant.variable} ${constant.representation}, ${constant.lowered}`;
   return html`<tr title=${details}>
-    <td class="name"><code>${constant.name}</code></td>
+    <td class="name" title=${constant.name}><code>${constant.name}</code></td>
     <td>${constant.bound ? link(context, constant.bound) : nothing}</td>
     <td><code>${constant.type}</code></td>
     <td class="n bar"><i class=${constant.bytes >= model.threshold ? "hotfill" : "s4"} ${css({ "--share": String(constant.bytes / largest) })}></i

@@ -108,7 +108,7 @@ function findingRow(context: Context, finding: FindingRow): TemplateResult {
     post({ type: "fix", fixes: [request(finding)] });
   };
   return html`<li title=${finding.message.replaceAll("`", "")} @keydown=${actions}>
-    ${severityIcon(finding.severity)}<code>${finding.name}</code><span>${finding.type}</span>
+    ${severityIcon(finding.severity)}<code title=${finding.name}>${finding.name}</code><span title=${finding.type}>${finding.type}</span>
     <span class="n">${finding.bytes === null ? "" : bytes(finding.bytes, 2)}</span><div class="at">${link(context, finding)}</div>
   </li>`;
 }
