@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
+import stat
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -170,15 +172,21 @@ def _key(finding: Finding) -> Key:
 
 
 def _write(changed: dict[str, tuple[str, str]]) -> None:
-    """Writes all files, or none when one of them has been changed by somebody else meanwhile."""
+    """Writes all files, or none when one of them cannot be written, or has been changed by somebody else meanwhile."""
     for path, (original, _) in changed.items():
         if _on_disk(path) != original:
             raise Problem(f"nothing was written: {shown_path(path)} has changed meanwhile")
+        if not os.stat(path).st_mode & stat.S_IWUSR:
+            raise Problem(f"nothing was written: {shown_path(path)} is read-only")
+    written: list[str] = []
     for path, (_, text) in changed.items():
         try:
             write_source(path, text)
         except (OSError, UnicodeError) as error:
+            for other in written:  # half of a change is a broken program
+                write_source(other, changed[other][0])
             raise Problem(f"cannot write {shown_path(path)}: {error}") from None
+        written.append(path)
 
 
 def _on_disk(path: str) -> str | None:

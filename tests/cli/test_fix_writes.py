@@ -1,0 +1,42 @@
+"""A fix of several files is written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from run_cli import jaxscope
+
+CASE = """import jax
+import jax.numpy as jnp
+
+W = jnp.ones((600, 600))
+
+
+@jax.jit
+def f(x):
+    return x @ W
+"""
+OTHER = """{coding}import case
+import jax.numpy as jnp
+
+y = case.f(jnp.ones(600))
+"""
+
+
+def test_a_file_that_is_read_only(tmp_path: Path) -> None:
+    (tmp_path / "case.py").write_text(CASE)
+    (tmp_path / "other.py").write_text(OTHER.format(coding=""))
+    (tmp_path / "other.py").chmod(0o444)
+    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", cwd=tmp_path)
+    assert (done.status, done.err.splitlines()[-1]) == (2, "jaxscope: nothing was written: other.py is read-only")
+    assert (tmp_path / "case.py").read_text() == CASE
+
+
+def test_a_second_file_that_cannot_be_kept(tmp_path: Path) -> None:
+    other = OTHER.format(coding="# -*- coding: utf-8 -*-\n").encode() + b"# \xff\n"
+    (tmp_path / "case.py").write_text(CASE)
+    (tmp_path / "other.py").write_bytes(other)
+    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", cwd=tmp_path)
+    assert done.status == 2 and "cannot write other.py" in done.err
+    assert (tmp_path / "case.py").read_text() == CASE
+    assert (tmp_path / "other.py").read_bytes() == other
