@@ -159,13 +159,35 @@ async def test_timing_is_compared_and_remembered(start: Start) -> None:
     editor = await start(ALLOWED | {"commands": True})
     uri = editor.open("model.py", WHITENER)
     await editor.traced(uri)
+    refreshes = editor.refreshes
     seen = await editor.ask("jaxscope/time", uri=uri, function="project", forms=["captured", "hoisted"])
+    assert editor.refreshes > refreshes  # before the reply, so that no lens still says that it is running
     assert [form.form for form in seen.forms] == ["captured", "hoisted"]
     rows = {row.label: row for row in seen.comparison}
     assert rows["StableHLO module"].verdict.endswith("× smaller")
     assert rows["run"].verdict
     titles = [lens.command.title for lens in await editor.lenses(uri) if lens.command]
     assert "FLOP" in titles[0] and "cpu" in titles[0]
+
+
+async def test_undoing_an_edit_brings_back_what_was_measured(start: Start) -> None:
+    editor = await start(ALLOWED | {"commands": True, "trace": {"when": "manual"}})
+    uri = editor.open("model.py", WHITENER)
+
+    async def title() -> str:
+        await editor.ask("jaxscope/trace", uri=uri)
+        return next(lens.command.title for lens in await editor.lenses(uri) if lens.command)
+
+    await editor.ask("jaxscope/trace", uri=uri)
+    await editor.ask("jaxscope/time", uri=uri, function="project", forms=["captured"])
+    measured = await title()
+    assert "FLOP" in measured
+    at = WHITENER.splitlines().index(next(line for line in WHITENER.splitlines() if "return" in line))
+    start_of, end_of = types.Position(at, 11), types.Position(at, 12)
+    editor.type(uri, types.Range(start_of, start_of), "-")
+    assert "FLOP" not in await title()
+    editor.type(uri, types.Range(start_of, end_of), "")
+    assert await title() == measured
 
 
 async def test_a_cancelled_request_ends_its_worker(start: Start) -> None:

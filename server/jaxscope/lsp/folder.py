@@ -15,6 +15,8 @@ from jaxscope.project_settings import project_table
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello
 
 logger = logging.getLogger(__name__)
+PROGRAMS_KEPT = 8
+"""Programs of one function whose measurements are kept, so that undoing an edit brings them back."""
 
 
 def read_config(root: str, settings: Mapping[str, Any]) -> tuple[Config, list[str]]:
@@ -55,7 +57,23 @@ class Folder:
         self.stopped: dict[str, Failure] = {}
         """Why the last trace of a file ended without a reply."""
         self.timings: dict[str, dict[str, Timings]] = {}
-        """By path and qualified name."""
+        """What was measured of the programs as they are now, by path and qualified name."""
+        self._measured: dict[tuple[str, str], dict[str, Timings]] = {}
+
+    def measured(self, path: str, name: str, program: str | None, found: Timings) -> None:
+        """Takes what was measured of a function, whose printed jaxpr is `program` where that is known."""
+        self.timings.setdefault(path, {})[name] = found
+        if program is not None:
+            kept = self._measured.setdefault((path, name), {})
+            kept.pop(program, None)
+            kept[program] = found
+            while len(kept) > PROGRAMS_KEPT:
+                del kept[next(iter(kept))]
+
+    def traced(self, path: str, programs: Mapping[str, str | None]) -> None:
+        """A file was traced: what was measured of its functions holds where their jaxprs are those of then."""
+        found = ((name, self._measured.get((path, name), {}).get(text)) for name, text in programs.items() if text)
+        self.timings[path] = {name: item for name, item in found if item}
 
     @property
     def config(self) -> Config:

@@ -190,18 +190,14 @@ class Tracing:
         folder.stopped.pop(path, None)
         folder.stopped.pop("", None)
         folder.hello = session.evidence.hello
-        before = self._programs(path)
         workspace.set_evidence(path, session.evidence, texts, jaxprs)
-        after, timed = self._programs(path), folder.timings.get(path, {})
-        folder.timings[path] = {
-            name: item for name, item in timed.items() if before.get(name) and before[name] == after.get(name)
-        }
+        folder.traced(path, self._programs(path))
         self._workers.keep(path, session)
         self._traced(path)
         return None
 
     def _programs(self, path: str) -> dict[str, str | None]:
-        """The jaxpr of each traced function that is shown: what was timed holds as long as that stays the same."""
+        """The jaxpr of each traced function that is shown, where it was fetched."""
         workspace = self._folder.workspace
         shown = [(facts.name, facts.shown) for facts in workspace.functions(path) if facts.shown]
         return {name: workspace.jaxpr(path, traced) for name, traced in shown}
@@ -289,6 +285,7 @@ class Tracing:
         if request is None:
             return Failure("unsupported", f"{path} cannot be read")
         shown = facts.shown if facts else None
+        program = workspace.jaxpr(path, shown) if shown else None
 
         def call(on_progress: OnProgress, cancellation: Cancellation) -> TimeReply | Failure:
             opened = self._workers.open(request, "device", on_progress, cancellation)
@@ -306,7 +303,7 @@ class Tracing:
         if isinstance(reply, Failure):
             return reply
         measured = timings(reply)
-        self._folder.timings.setdefault(path, {})[name] = measured
+        self._folder.measured(path, name, program, measured)
         self._changed(path)
         return measured
 
