@@ -128,6 +128,8 @@ check('captured against hoisted is measured', async () => {
     const text = await editor.panel.locator('body').innerText();
     return /hoisted/i.test(text) && /median/i.test(text) && /(ms|µs)/.test(text);
   });
+  await editor.lens(/f32\[32,700\].*FLOP/).first().waitFor();
+  assert.equal(await editor.lens(/running…/).count(), 0);
   await editor.picture('docs-timings');
   await editor.panel.getByRole('tab', { name: 'Overview' }).click();
   await editor.panel.getByText(/StableHLO module|Captured against hoisted/i).first().waitFor();
