@@ -274,3 +274,62 @@ def test_nothing_keeps_running(work: Path) -> None:
     while time.monotonic() < end and Path(f"/proc/{pid}").exists():
         time.sleep(0.05)
     assert not Path(f"/proc/{pid}").exists()
+
+
+SIGNATURES = """import jax
+import jax.numpy as jnp
+
+W = jnp.arange(512.0 * 1024).reshape(512, 1024)
+
+
+# jaxscope: f32[2,513]
+@jax.jit
+def shape(x):
+    return x @ W
+
+
+# jaxscope: float[2;512]
+@jax.jit
+def text(x):
+    return x @ W
+
+
+# jaxscope: f32[2,512], f32[]
+@jax.jit
+def many(x):
+    return x @ W
+
+
+@jax.jit
+def unknown(x):
+    return x @ W
+
+
+# jaxscope: f32[2,512]
+@jax.jit
+def good(x):
+    return x @ W
+"""
+
+
+def test_what_was_not_traced_is_said(work: Path) -> None:
+    (work / "signatures.py").write_text(SIGNATURES)
+    done = jaxscope("check", "signatures.py", "--trace", "--format", "json", cwd=work)
+    said = json.loads(done.out)
+    assert [(e["path"], e["line"], e["kind"]) for e in said["errors"]] == [
+        ("signatures.py", 7, "signature"),
+        ("signatures.py", 13, "signature"),
+        ("signatures.py", 19, "signature"),
+    ]
+    for error, reason in zip(said["errors"], ("got (513,) and (512,)", "is not an aval", "2 were given"), strict=True):
+        assert reason in error["message"]
+    assert {f["function"]: f["status"] for f in said["functions"]}[
+        "unknown"
+    ] == "not traced: no shapes are known for it"
+    done = jaxscope("check", "signatures.py", "case.py", "--trace", cwd=work)
+    assert "signatures.py:7: failed signature: `# jaxscope: f32[2,513]` above `shape`: TypeError: " in done.out
+    assert done.out.splitlines()[-1].startswith("5 functions were not traced: ")
+    assert "no known shapes (2)" in done.out.splitlines()[-1]
+    done = jaxscope("check", "case.py", "--trace", cwd=work)
+    assert done.out.splitlines()[-1] == "1 function was not traced: no known shapes (-v lists them)"
+    assert "not traced" not in jaxscope("check", "case.py", "--no-trace", cwd=work).out

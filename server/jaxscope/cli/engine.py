@@ -11,7 +11,18 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
 from jaxscope.cli.problem import Problem
-from jaxscope.cli.report import INTERNAL, ErrorRow, FileReport, failure_row, function_row, reply_errors
+from jaxscope.cli.report import (
+    INTERNAL,
+    NO_SHAPES,
+    NOT_ASKED,
+    RUNS_WHEN_IMPORTED,
+    ErrorRow,
+    FileReport,
+    failure_row,
+    function_row,
+    reply_errors,
+    signature_errors,
+)
 from jaxscope.cli.settings import Settings, settings_for
 from jaxscope.cli.targets import Target, shown_path
 from jaxscope.ide.workspace import Workspace
@@ -90,7 +101,7 @@ class Group:
         requests = [self.request(target.path) for target in targets]
         pool = self.pool()
         with ThreadPoolExecutor(min(WORKERS, len(requests) or 1)) as threads:
-            futures = {threads.submit(pool.open, request): request.path for request in requests}
+            futures = {threads.submit(pool.open, request): request for request in requests}
             try:
                 for future in as_completed(futures):
                     self._settle(futures[future], future.result())
@@ -101,12 +112,14 @@ class Group:
                 pool.close()
                 raise
 
-    def _settle(self, path: str, session: Session | Failure) -> None:
+    def _settle(self, request: TraceRequest, session: Session | Failure) -> None:
+        path = request.path
         errors = self.errors.setdefault(path, [])
         if not isinstance(session, Failure):
             session.close()
             self._take(session)
             errors.extend(reply_errors(path, session.evidence.reply))
+            errors.extend(signature_errors(request, session.evidence.reply))
         elif session.kind == "no-jax":
             raise Problem(said(session))
         else:
@@ -125,7 +138,7 @@ class Group:
         if model is None or not_python(target.path):
             return False
         if model.runs_when_imported and not self.entries:
-            self.skipped[target.path] = f"this file runs when imported ({model.runs_when_imported})"
+            self.skipped[target.path] = f"{RUNS_WHEN_IMPORTED} ({model.runs_when_imported})"
             return False
         return target.named or bool(model.traced) or bool(set(self.entries) & entry_names(model))
 
@@ -162,10 +175,11 @@ class Group:
 
     def _unasked(self, path: str) -> str:
         if not self.settings.trace:
-            return "tracing was not asked for"
-        if self.workspace.evidence(path) is None:
+            return NOT_ASKED
+        evidence = self.workspace.evidence(path)
+        if evidence is None:
             return "the file was not run"
-        return "no shapes are known for it"
+        return "the file did not run to its end" if evidence.reply.failure else NO_SHAPES
 
 
 def groups(targets: Iterable[Target], options: argparse.Namespace) -> list[Group]:

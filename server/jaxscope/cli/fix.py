@@ -13,6 +13,7 @@ from typing import Any
 from jaxscope.cli.engine import Group, check_entries, groups, said
 from jaxscope.cli.formats import json
 from jaxscope.cli.problem import Problem
+from jaxscope.cli.report import SIGNATURE
 from jaxscope.cli.targets import shown_path, targets
 from jaxscope.ide import fix as fixing
 from jaxscope.refactor.change import Refusal
@@ -101,7 +102,9 @@ class _Fixer:
                 self._trace_again()
 
     def _stop_on_errors(self, paths: list[str]) -> None:
-        rows = [row for path in paths for row in self._group.errors.get(path, ()) if row.kind != "blocked"]
+        rows = [
+            row for path in paths for row in self._group.errors.get(path, ()) if row.kind not in ("blocked", SIGNATURE)
+        ]
         if rows:
             shown = "\n".join(f"{shown_path(row.path)}:{row.line}: {row.kind}: {row.message}" for row in rows)
             raise Problem(f"nothing was fixed, since a fix could not be verified:\n{shown}")

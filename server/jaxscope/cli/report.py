@@ -10,10 +10,23 @@ from jaxscope.ide.blocked import blocked_text
 from jaxscope.ide.workspace import FunctionFacts
 from jaxscope.rules.finding import Finding, Refuted
 from jaxscope.tracing.evidence import distinct_bytes
-from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TracedFunction, TraceReply
+from jaxscope.worker.jaxscope_worker.wire.messages import (
+    Failure,
+    Hello,
+    NotTraced,
+    TracedFunction,
+    TraceReply,
+    TraceRequest,
+)
 
 INTERNAL = "internal"
 """Kind of an error that is jaxscope's own fault."""
+SIGNATURE = "signature"
+"""Kind of an error in a declared signature."""
+NOT_ASKED = "tracing was not asked for"
+NO_SHAPES = "no shapes are known for it"
+RUNS_WHEN_IMPORTED = "this file runs when imported"
+"""Why a function was not traced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +59,7 @@ class ErrorRow:
     path: str
     line: int
     kind: str
-    """`syntax`, `read`, `blocked`, `internal`, or the kind of a worker's failure."""
+    """`syntax`, `read`, `blocked`, `signature`, `internal`, or the kind of a worker's failure."""
     message: str
 
 
@@ -147,3 +160,22 @@ def reply_errors(path: str, reply: TraceReply) -> tuple[ErrorRow, ...]:
         message = f"running `{os.path.basename(path)}` {blocked_text(denied)}"
         rows.append(ErrorRow(place.path if place else path, place.line if place else 1, "blocked", message))
     return tuple(rows)
+
+
+def signature_errors(request: TraceRequest, reply: TraceReply) -> tuple[ErrorRow, ...]:
+    """The declared comments of a file that could not be used, each at its own line."""
+    failed = {item.origin: item for item in reversed(reply.not_traced) if item.source == "declared"}
+    rows = []
+    for declared in request.declared:
+        line = declared.origin.rpartition(":")[2]
+        if declared.source == "declared" and line.isdigit() and (item := failed.get(declared.origin)):
+            message = f"`# jaxscope: {declared.signature}` above `{declared.function}`: {_reason(item)}"
+            rows.append(ErrorRow(request.path, int(line), SIGNATURE, message))
+    return tuple(rows)
+
+
+def _reason(item: NotTraced) -> str:
+    if item.failure is None:
+        return item.reason
+    place = item.failure.place
+    return item.failure.message + (f" (at {os.path.basename(place.path)}:{place.line})" if place else "")

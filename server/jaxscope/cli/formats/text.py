@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from jaxscope.cli.report import ErrorRow, Report
+from jaxscope.cli.report import NO_SHAPES, NOT_ASKED, RUNS_WHEN_IMPORTED, ErrorRow, Report
 from jaxscope.cli.targets import shown_path
 from jaxscope.rules.finding import SEVERITIES, Finding, Refuted
 from jaxscope.text.span import LineIndex
@@ -40,7 +40,7 @@ def render(report: Report, style: Style) -> str:
             blocks.append("\n".join(functions))
     blocks += [_error(row, style) for row in report.errors]
     if not style.quiet:
-        blocks.append(_summary(report))
+        blocks.append(_summary(report, style))
     return "\n\n".join(blocks)
 
 
@@ -117,7 +117,7 @@ def _error(row: ErrorRow, style: Style) -> str:
     return f"{place} {style.paint('failed', 'error')} {row.kind}: {row.message}"
 
 
-def _summary(report: Report) -> str:
+def _summary(report: Report, style: Style) -> str:
     found = Counter(item.severity for item in report.findings)
     files = _counted(len(report.files), "file")
     if found:
@@ -129,7 +129,29 @@ def _summary(report: Report) -> str:
     else:
         text = f"No findings in {files}."
     errors = report.errors
-    return text + (f" {_counted(len(errors), 'problem')} kept something from being looked at." if errors else "")
+    text += f" {_counted(len(errors), 'problem')} kept something from being looked at." if errors else ""
+    return "\n".join(filter(None, (text, _untraced(report, style))))
+
+
+def _untraced(report: Report, style: Style) -> str:
+    """How many functions a run that traces could not trace, so that nobody takes what is inferred for traced."""
+    wanted = [row for row in report.functions if not row.signatures and not row.status.endswith(f": {NOT_ASKED}")]
+    if not wanted:
+        return ""
+    reasons = Counter(_short(row.status) for row in wanted)
+    said = ", ".join(reason + (f" ({count})" if len(reasons) > 1 else "") for reason, count in reasons.most_common())
+    verb = "was" if len(wanted) == 1 else "were"
+    hint = "" if style.verbose else " (-v lists them)"
+    return f"{_counted(len(wanted), 'function')} {verb} not traced: {said}{hint}"
+
+
+def _short(status: str) -> str:
+    """A function's status as a reason that it shares with others."""
+    kind, _, reason = status.partition(": ")
+    if kind == "failed":
+        return "failed"
+    known = {NO_SHAPES: "no known shapes", RUNS_WHEN_IMPORTED: "the file runs when imported"}
+    return next((short for long, short in known.items() if reason.startswith(long)), "other reasons")
 
 
 def _counted(count: int, word: str) -> str:

@@ -171,7 +171,16 @@ class Observer:
         signature = ", ".join(f"{p.name}: {p.type}" for p in record.parameters)
         failure = failure_of(error, self.files)
         self.failed.append(
-            NotTraced(target.path, target.qualname, target.line, failure.message, failure, signature, record.source)
+            NotTraced(
+                target.path,
+                target.qualname,
+                target.line,
+                failure.message,
+                failure,
+                signature,
+                record.source,
+                self.origin,
+            )
         )
 
     # ------------------------------------------------------------ constants

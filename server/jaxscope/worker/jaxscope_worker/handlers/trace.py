@@ -129,7 +129,7 @@ class _Run:
             pass
         return NotTraced(
             self.files.path(self.request.path), declared.function, line, reason, failure,
-            declared.signature, declared.source,
+            declared.signature, declared.source, declared.origin,
         )  # fmt: skip
 
 

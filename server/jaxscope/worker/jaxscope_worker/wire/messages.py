@@ -204,6 +204,8 @@ class NotTraced:
     failure: Failure | None = None
     signature: str = ""
     source: str = ""
+    origin: str = ""
+    """Of the `DeclaredSignature` under which it was traced."""
 
 
 @dataclass(frozen=True)
