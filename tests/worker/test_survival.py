@@ -59,7 +59,7 @@ def test_the_worker_leaves_the_users_path_alone(tmp_path: Path) -> None:
         assert wire.MINE
         assert sys.path[0] == wire.ROOT, sys.path
         assert sys.path[-1].endswith("worker"), sys.path
-        for name in ("loop", "channel", "session", "walking", "jaxscope"):
+        for name in ("loop", "channel", "session", "walking"):
             assert importlib.util.find_spec(name) is None, name
         assert __name__ != "__main__"
     """
