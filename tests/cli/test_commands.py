@@ -333,3 +333,14 @@ def test_what_was_not_traced_is_said(work: Path) -> None:
     done = jaxscope("check", "case.py", "--trace", cwd=work)
     assert done.out.splitlines()[-1] == "1 function was not traced: no known shapes (-v lists them)"
     assert "not traced" not in jaxscope("check", "case.py", "--no-trace", cwd=work).out
+
+
+def test_every_finding_is_fixed_or_refused(work: Path) -> None:
+    lambdas = "import jax\nimport jax.numpy as jnp\n\nW = jnp.ones((512, 1024))\nV = jnp.ones((512, 1024))\n"
+    lambdas += "g = jax.jit(lambda x: x @ W)\nh = jax.jit(lambda x: x @ W + x @ V)\n"
+    (work / "lambdas.py").write_text(lambdas)
+    found = findings(jaxscope("check", "lambdas.py", "--no-trace", "--format", "json", cwd=work).out)
+    done = jaxscope("fix", "lambdas.py", "--rule", "captured-array", "--no-trace", "--format", "json", cwd=work)
+    said = json.loads(done.out)
+    assert len(found) == 3
+    assert sorted(item["name"] for item in said["applied"] + said["refused"]) == sorted(name for _, name, _ in found)

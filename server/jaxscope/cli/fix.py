@@ -35,6 +35,8 @@ class Applied:
     files: tuple[str, ...]
     reply: VerifyReply | None
     """None: not verified, since no code may be run."""
+    by: Finding | None = None
+    """The finding whose fix took this one's array out as well; None when it has a fix of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Refused:
     reason: str
     path: str
     line: int
+    failed: bool = True
+    """False: it was left alone, since it is only a hint that nobody asked to fix."""
 
 
 @dataclass
@@ -75,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.diff:
         _write(changed)
     _print(options, outcome, changed)
-    return int(bool(outcome.refused))
+    return int(any(item.failed for item in outcome.refused))
 
 
 class _Fixer:
@@ -86,6 +90,8 @@ class _Fixer:
         self._workspace = group.workspace
         self.originals: dict[str, str] = {}
         """Texts of the changed files as they were before the first change, by path."""
+        self._standing: list[Finding] = []
+        """Findings of the first list that have not been fixed."""
 
     def fix_all(self) -> None:
         """One finding after the other, each on the text that the one before left."""
@@ -94,12 +100,63 @@ class _Fixer:
             self._group.pool(spare=True)
             self._group.trace(wanted, lambda: None)
             self._stop_on_errors([target.path for target in wanted])
-        wanted_keys = list(dict.fromkeys(map(_key, self._findings())))
-        for number, key in enumerate(wanted_keys):
-            finding = next((item for item in self._findings() if _key(item) == key), None)
-            # A fix before this one may have taken its array out as well.
-            if finding is not None and self._fix(finding) and number + 1 < len(wanted_keys):
-                self._trace_again()
+        wanted = self._findings()
+        self._standing = list(wanted)
+        for number, original in enumerate(wanted):
+            finding = self._present(original)
+            if finding is None:
+                self._gone(original)
+            elif not self._worth(finding):
+                self._leave(finding)
+            elif self._fix(finding):
+                self._standing.remove(original)
+                if number + 1 < len(wanted):
+                    self._trace_again()
+
+    def _present(self, original: Finding) -> Finding | None:
+        """A finding of the first list as it is found now, after the fixes made so far; None when it is gone."""
+        if not self._outcome.applied:
+            return original
+        found = self._findings()
+        alike = [item for item in found if _key(item) == _key(original)]
+        standing = [item for item in self._standing if _key(item) == _key(original)]
+        # Findings of the same name in functions of the same name, such as lambdas, keep their order.
+        index = next(number for number, item in enumerate(standing) if item is original)
+        if len(alike) == len(standing):
+            return alike[index]
+        if alike:
+            same = [item for item in alike if item.message == original.message]
+            return same[0] if len(same) == 1 else None
+        known = set(map(_key, self._standing))
+        moved = [
+            item
+            for item in found
+            if (item.path, item.name) == (original.path, original.name) and _key(item) not in known
+        ]
+        return moved[0] if moved else None
+
+    def _gone(self, finding: Finding) -> None:
+        """A fix before took the array out as well, or hid it."""
+        last = next(item for item in reversed(self._outcome.applied) if item.by is None)
+        before = f"the fix of `{last.finding.name}` in `{last.finding.function}`"
+        rows = [row for path in {finding.path, *last.files} for row in self._group.errors.get(path, ())]
+        if self._group.settings.trace and any(row.kind not in ("blocked", SIGNATURE) for row in rows):
+            self._refuse(finding, f"it could not be traced again after {before}: {rows[-1].message}")
+        elif finding.path not in last.files and finding.path not in {f for i in self._outcome.applied for f in i.files}:
+            self._refuse(finding, f"it is no longer found after {before}; run the command again")
+        else:
+            self._standing.remove(finding)
+            self._outcome.applied.append(Applied(finding, last.files, last.reply, last.finding))
+
+    def _worth(self, finding: Finding) -> bool:
+        # A hint says that something may be so: it is fixed when it is asked for by name.
+        least = SEVERITIES.index("hint" if self._options.name or self._options.function else "warning")
+        return SEVERITIES.index(finding.severity) >= least
+
+    def _leave(self, finding: Finding) -> None:
+        reason = f"it is only {_article(finding.severity)}: --name or --function asks for it"
+        start = finding.range.start
+        self._outcome.refused.append(Refused(finding, reason, finding.path, start.line, failed=False))
 
     def _stop_on_errors(self, paths: list[str]) -> None:
         rows = [
@@ -111,18 +168,16 @@ class _Fixer:
 
     def _findings(self) -> list[Finding]:
         options = self._options
-        # A hint says that something may be so: it is fixed when it is asked for by name.
-        least = SEVERITIES.index("hint" if options.name or options.function else "warning")
-        return [
+        found = [
             finding
             for target in self._group.targets
             if target.relevant
             for finding in self._workspace.judgement(target.path).findings
             if finding.rule == options.rule
-            and SEVERITIES.index(finding.severity) >= least
             and options.function in (None, finding.function)
             and options.name in (None, finding.name)
         ]
+        return list({(*_key(item), item.range): item for item in found}.values())
 
     def _fix(self, finding: Finding) -> bool:
         """Makes one fix in the workspace. Was it made?"""
@@ -174,6 +229,10 @@ def _key(finding: Finding) -> Key:
     return finding.rule, finding.path, finding.function, finding.name
 
 
+def _article(severity: str) -> str:
+    return {"hint": "a hint", "information": "information"}.get(severity, severity)
+
+
 def _write(changed: dict[str, tuple[str, str]]) -> None:
     """Writes all files, or none when one of them cannot be written, or has been changed by somebody else meanwhile."""
     for path, (original, _) in changed.items():
@@ -208,7 +267,13 @@ def _print(options: argparse.Namespace, outcome: Outcome, changed: dict[str, tup
             print(_diff(shown_path(path), old, new), end="")
     elif not options.quiet:
         for item in outcome.applied:
-            print(f"{', '.join(map(shown_path, item.files))}: {fixing.applied(item.reply, [item.finding])}")
+            said = fixing.applied(item.reply, [item.finding])
+            if item.by:
+                said = (
+                    f"`{item.finding.name}` in `{item.finding.function}` is gone with the fix of "
+                    f"`{item.by.name}` in `{item.by.function}`"
+                )
+            print(f"{', '.join(map(shown_path, item.files))}: {said}")
     for refused in outcome.refused:
         finding = refused.finding
         print(
