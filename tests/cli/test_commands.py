@@ -72,9 +72,10 @@ def test_rules_are_chosen(work: Path) -> None:
         (["show", "case.py"], "not FILE::QUALNAME: case.py"),
         (["show", "case.py::g"], "case.py has no function g"),
         (["show", "case.py::f"], "no shapes are known for f"),
+        (["fix", "case.py", "--rule", "captured-array", "--name", "NOPE"], "no captured-array finding about `NOPE`"),
         (["explain", "nothing"], "no such rule: nothing"),
         (["check", "case.py", "--trace", "--python", "/nowhere/python"], "Cannot run /nowhere/python"),
-        ([], "required: COMMAND"),
+        ([], "usage: jaxscope"),
     ],
 )
 def test_what_cannot_be_done_is_two(work: Path, arguments: list[str], said: str) -> None:
@@ -344,3 +345,23 @@ def test_every_finding_is_fixed_or_refused(work: Path) -> None:
     said = json.loads(done.out)
     assert len(found) == 3
     assert sorted(item["name"] for item in said["applied"] + said["refused"]) == sorted(name for _, name, _ in found)
+
+
+def test_nothing_that_could_be_looked_at_is_two(work: Path) -> None:
+    (work / "a.ipynb").write_text('{"cells": []}')
+    (work / "bad.py").write_text("import jax\ndef (:\n")
+    assert jaxscope("check", "a.ipynb", cwd=work).status == 2
+    assert jaxscope("check", "a.ipynb", "bad.py", cwd=work).status == 2
+    assert jaxscope("check", "a.ipynb", "clean.py", cwd=work).status == 0
+
+
+def test_a_failing_function_shows_the_users_frames_and_the_message_once(work: Path) -> None:
+    done = jaxscope("show", "case.py::f", "--args", "f32[2,513]", cwd=work)
+    assert done.status == 2
+    assert done.err.count("TypeError") == 1
+    assert "case.py:9, in f" in done.err and "    return x @ W" in done.err
+    assert "jaxscope_worker" not in done.err and "site-packages" not in done.err
+
+
+def test_constants_show_where_they_are_bound(work: Path) -> None:
+    assert "case.py:4" in jaxscope("show", "case.py::f", "--run", "main", "--stage", "constants", cwd=work).out

@@ -25,7 +25,10 @@ WORTH_PROCESSES = 400_000
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the findings. Returns 1 when one is at or above `--fail-level`, 2 after a fault of ours."""
+    """Prints the findings. Returns 1 when one is at or above `--fail-level`.
+
+    2 after a fault of ours, and when no file could be read.
+    """
     # Syntax trees are many small objects that live to the end: looking for garbage among them takes half of the time.
     gc.disable()
     every = groups(targets(options.paths), options)
@@ -46,8 +49,14 @@ def run(options: argparse.Namespace) -> int:
             print(shown)
     if any(row.kind == INTERNAL for row in report.errors):
         return 2
+    if not report.findings and report.files and all(_unread(file) for file in report.files):
+        return 2
     least = SEVERITIES.index(options.fail_level)
     return int(any(SEVERITIES.index(finding.severity) >= least for finding in report.findings))
+
+
+def _unread(file: FileReport) -> bool:
+    return any(row.kind in ("read", "syntax") and row.path == file.path for row in file.errors)
 
 
 def _reports(group: Group, bar: bool) -> list[FileReport]:

@@ -209,7 +209,15 @@ def check_entries(every: Sequence[Group]) -> None:
 
 def said(failure: Failure) -> str:
     """A failure for a person."""
-    return failure.message + (f"\n{failure.traceback.rstrip()}" if failure.traceback else "")
+    if failure.kind != "user-error":
+        return failure.message + (f"\n{failure.traceback.rstrip()}" if failure.traceback else "")
+    # The user's frames come first, then the message again and the frames of JAX and of the worker.
+    frames = []
+    for line in failure.traceback.splitlines():
+        if not line.startswith("  "):
+            break
+        frames.append(line)
+    return "\n".join([failure.message, *frames])
 
 
 def log(line: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-import stat
 import re
+import stat
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +75,10 @@ def run(options: argparse.Namespace) -> int:
     finally:
         for group in every:
             group.close()
+    if (options.name or options.function) and not outcome.applied and not outcome.refused:
+        about = f" about `{options.name}`" if options.name else ""
+        within = f" in `{options.function}`" if options.function else ""
+        raise Problem(f"there is no {options.rule} finding{about}{within}")
     changed = {path: pair for path, pair in texts.items() if pair[0] != pair[1]}
     if not options.diff:
         _write(changed)
@@ -100,9 +104,9 @@ class _Fixer:
             self._group.pool(spare=True)
             self._group.trace(wanted, lambda: None)
             self._stop_on_errors([target.path for target in wanted])
-        wanted = self._findings()
-        self._standing = list(wanted)
-        for number, original in enumerate(wanted):
+        found = self._findings()
+        self._standing = list(found)
+        for number, original in enumerate(found):
             finding = self._present(original)
             if finding is None:
                 self._gone(original)
@@ -110,7 +114,7 @@ class _Fixer:
                 self._leave(finding)
             elif self._fix(finding):
                 self._standing.remove(original)
-                if number + 1 < len(wanted):
+                if number + 1 < len(found):
                     self._trace_again()
 
     def _present(self, original: Finding) -> Finding | None:

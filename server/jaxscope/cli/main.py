@@ -16,6 +16,9 @@ from jaxscope.cli.problem import Problem
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. 0: nothing found; 1: something found; 2: the command could not do its work."""
     parser = options.parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        parser.print_help(sys.stderr)
+        return 2
     given = parser.parse_args(arguments)
     if getattr(given, "run", None) and getattr(given, "trace", None) is False:
         parser.error("--run and --no-trace exclude each other")

@@ -65,12 +65,13 @@ def _constants(chosen: Chosen, item: TracedFunction, hoisted: bool) -> str:
         small = f" besides {format_count(item.small_constants, 'small one')}" if item.small_constants else ""
         return f"{item.function} captures no arrays{small}."
     head = ("name", "type", "bytes", "variable", "representation", "bound", "read at")
-    rows = [_constant(one) for one in sorted(item.constants, key=lambda one: -one.bytes)]
+    rows = [_constant(chosen, item, one) for one in sorted(item.constants, key=lambda one: -one.bytes)]
     total = format_bytes(distinct_bytes(item.constants), 2)
     return table([head, *rows], right=(2,)) + f"\n{format_count(len(rows), 'constant')}, {total}"
 
 
-def _constant(one: Constant) -> tuple[str, ...]:
+def _constant(chosen: Chosen, item: TracedFunction, one: Constant) -> tuple[str, ...]:
+    bound = chosen.group.workspace.bound(item.path, one)
     reads = [_place(read.frames[0]) for read in one.reads if read.frames]
     return (
         one.name or (f"made at :{one.bound.line}" if one.bound else "no name found"),
@@ -78,7 +79,7 @@ def _constant(one: Constant) -> tuple[str, ...]:
         format_bytes(one.bytes, 2),
         one.variable,
         one.representation,
-        _place(one.bound) if one.bound else "",
+        f"{shown_path(bound[0])}:{bound[1]}" if bound else "",
         ", ".join(dict.fromkeys(reads)),
     )
 
