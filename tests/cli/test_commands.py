@@ -365,3 +365,13 @@ def test_a_failing_function_shows_the_users_frames_and_the_message_once(work: Pa
 
 def test_constants_show_where_they_are_bound(work: Path) -> None:
     assert "case.py:4" in jaxscope("show", "case.py::f", "--run", "main", "--stage", "constants", cwd=work).out
+
+
+def test_an_unknown_setting_is_said(work: Path) -> None:
+    (work / "pyproject.toml").write_text(
+        '[tool.jaxscope]\ncaptured-treshold = "1MiB"\n[tool.jaxscope.trace]\nwhen = "off"\n'
+    )
+    done = jaxscope("check", "clean.py", cwd=work)
+    assert done.status == 0
+    assert done.err.count("unknown setting") == 1
+    assert "unknown setting captured-treshold (did you mean captured-threshold?)" in done.err

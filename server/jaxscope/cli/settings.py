@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import difflib
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.cli.problem import Problem
-from jaxscope.config import Config, ConfigError, with_values
+from jaxscope.config import Config, ConfigError, camel, kebab, with_values
 from jaxscope.project_settings import project_table
 from jaxscope.rules.base import all_rules
 
@@ -30,6 +32,8 @@ def settings_for(path: str, options: argparse.Namespace) -> Settings:
         values, source = project_table(path)
     except ConfigError as error:
         raise Problem(str(error)) from None
+    for line in _unknown(Config(), values):
+        print(f"jaxscope: {source}: {line}", file=sys.stderr)
     trace = values.pop("trace", {})
     if isinstance(trace, Mapping):
         values["trace"], wanted = trace, False
@@ -73,3 +77,15 @@ def _check_rules(names: Iterable[str], known: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             raise Problem(f"no such rule: {name} (there are {', '.join(sorted(known))})")
+
+
+def _unknown(config: Any, values: Mapping[str, Any], path: str = "") -> Iterable[str]:
+    """What to say of keys that are no settings: most are misspelled."""
+    names = [entry.name for entry in dataclasses.fields(config)]
+    known = {write(name): name for name in names for write in (camel, kebab)}
+    for key, value in values.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, [kebab(name) for name in names], 1)
+            yield f"unknown setting {path}{key}" + (f" (did you mean {path}{near[0]}?)" if near else "")
+        elif isinstance(value, Mapping) and dataclasses.is_dataclass(node := getattr(config, known[key])):
+            yield from _unknown(node, value, f"{path}{key}.")
