@@ -375,3 +375,8 @@ def test_an_unknown_setting_is_said(work: Path) -> None:
     assert done.status == 0
     assert done.err.count("unknown setting") == 1
     assert "unknown setting captured-treshold (did you mean captured-threshold?)" in done.err
+
+
+def test_a_lambda_with_declared_shapes_gets_a_true_reason(work: Path) -> None:
+    (work / "lam.py").write_text("import jax\n\n# jaxscope: f32[2]\nh = jax.jit(lambda x: x + 1)\n")
+    assert "a lambda has no name to declare shapes for" in jaxscope("check", "lam.py", "--trace", "-v", cwd=work).out

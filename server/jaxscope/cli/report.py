@@ -27,6 +27,7 @@ NOT_ASKED = "tracing was not asked for"
 NO_SHAPES = "no shapes are known for it"
 RUNS_WHEN_IMPORTED = "this file runs when imported"
 """Why a function was not traced."""
+_LAMBDA = "a lambda has no name to declare shapes for; it is traced when it is called, use --run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def _status(facts: FunctionFacts, unasked: str) -> str:
     if facts.not_traced is None:
         return f"not traced: {unasked}"
     failed = facts.not_traced.failure
-    return f"failed: {failed.message}" if failed else f"not traced: {facts.not_traced.reason}"
+    return f"failed: {failed.message}" if failed else f"not traced: {_reason(facts.not_traced)}"
 
 
 def failure_row(path: str, failure: Failure) -> ErrorRow:
@@ -176,6 +177,6 @@ def signature_errors(request: TraceRequest, reply: TraceReply) -> tuple[ErrorRow
 
 def _reason(item: NotTraced) -> str:
     if item.failure is None:
-        return item.reason
+        return _LAMBDA if item.function.endswith("<lambda>") else item.reason
     place = item.failure.place
     return item.failure.message + (f" (at {os.path.basename(place.path)}:{place.line})" if place else "")
