@@ -7,7 +7,7 @@ from replay import Replay, traced, untraced
 
 from jaxscope.ide import fix
 from jaxscope.ide.jaxpr import first_equations
-from jaxscope.refactor.change import Refusal
+from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.rules.finding import Finding
 from jaxscope.text.edit import SourceChange
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
@@ -115,3 +115,22 @@ def test_the_beginning_of_a_jaxpr() -> None:
     assert first_equations(text, 12) == (text, 0)
     head, more = first_equations(text, 4)
     assert head.splitlines()[-1].strip().startswith("f:f32[32,700] = sub") and more == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "proved"),
+    [
+        (VerifyReply(True, True, True, True, ""), True),
+        (VerifyReply(True, None, True, True, ""), True),  # a container's arrays have names of their own
+        (VerifyReply(True, True, True, None, ""), False),
+        (VerifyReply(True, None, None, True, ""), False),  # the function was not traced
+        (Failure("unsupported", ""), False),
+        (None, False),
+    ],
+)
+def test_a_doubt_is_cleared_by_a_run_alone(reply: VerifyReply | Failure | None, proved: bool) -> None:
+    doubt = Refusal("`W` may be missing.", "case.py", 3)
+    refusal = fix.unproved(Hoist((), (doubt,)), reply)
+    assert (refusal is None) is proved
+    assert refusal is None or refusal.reason == "`W` may be missing; only a run of the program can show whether it is so."
+    assert fix.unproved(Hoist(()), reply) is None

@@ -208,7 +208,7 @@ def unproved(change: SourceChange, reply: VerifyReply | Failure | None) -> Refus
     """Why the change must not be written although nothing speaks against it: a doubt that no run has cleared."""
     if not isinstance(change, Hoist) or not change.doubts:
         return None
-    proved = isinstance(reply, VerifyReply) and reply.constant_gone is True and reply.values_equal is True
+    proved = isinstance(reply, VerifyReply) and reply.avals_equal is True and reply.values_equal is True
     first = change.doubts[0]
     reason = f"{first.reason.rstrip('.')}; only a run of the program can show whether it is so."
     return None if proved else Refusal(reason, first.path, first.line)
