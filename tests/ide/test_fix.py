@@ -132,5 +132,7 @@ def test_a_doubt_is_cleared_by_a_run_alone(reply: VerifyReply | Failure | None, 
     doubt = Refusal("`W` may be missing.", "case.py", 3)
     refusal = fix.unproved(Hoist((), (doubt,)), reply)
     assert (refusal is None) is proved
-    assert refusal is None or refusal.reason == "`W` may be missing; only a run of the program can show whether it is so."
+    assert (
+        refusal is None or refusal.reason == "`W` may be missing; only a run of the program can show whether it is so."
+    )
     assert fix.unproved(Hoist(()), reply) is None
