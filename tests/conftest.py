@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
+
+if importlib.util.find_spec("hypothesis"):  # the worker's tests run where it is not installed
+    from hypothesis import settings
+
+    # A busy machine is no fault of the code.
+    settings.register_profile("jaxscope", deadline=None)
+    settings.load_profile("jaxscope")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

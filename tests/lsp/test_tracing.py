@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import venv
-from pathlib import Path
 
 import pytest
 from lsprotocol import types
@@ -302,7 +301,7 @@ async def test_a_newly_trusted_workspace_is_asked_about(start: Start) -> None:
 
 async def test_a_blocked_write_is_told(start: Start) -> None:
     editor = await start(ALLOWED)
-    target = Path(__file__).parent / "never-written.txt"
+    target = editor.folder / "never-written.txt"
     text = f"{WHITENER}\ntry:\n    open({str(target)!r}, 'w').close()\nexcept OSError:\n    pass\n"
     uri = editor.open("model.py", text)
     await editor.traced(uri)
