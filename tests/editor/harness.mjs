@@ -148,6 +148,14 @@ export class Editor {
 
   notification(text) { return this.page.locator('.notifications-toasts .notification-list-item, .notifications-center .notification-list-item', { hasText: text }).first(); }
 
+  /** A notification that waits for an answer, fetched from the centre when its toast has gone or has not come yet. */
+  async question(text) {
+    const found = this.notification(text);
+    if (!(await found.isVisible())) await this.command('Notifications: Show Notifications');
+    await found.waitFor();
+    return found;
+  }
+
   status(text) { return this.page.locator('.statusbar-item', { hasText: text }).first(); }
 
   /** Numbers of the source lines that have a background of their own: those that the panel lights. */

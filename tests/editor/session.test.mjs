@@ -52,8 +52,7 @@ check('reading the source finds the captured array before anything is run', asyn
 });
 
 check('the question of consent comes before the first run', async () => {
-  const question = editor.notification('May jaxscope run code in this folder?');
-  await question.waitFor();
+  const question = await editor.question('May jaxscope run code in this folder?');
   for (const answer of ['When I save', 'Only when I ask', 'Never here']) assert.equal(await question.getByRole('button', { name: answer }).count(), 1);
   await editor.open('marker.py');
   await editor.save();

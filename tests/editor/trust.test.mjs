@@ -32,8 +32,7 @@ check('in Restricted Mode findings come from the source, and nothing is run', as
 check('granting trust leads to the question, and the answer to a trace', async () => {
   await editor.command('Workspaces: Manage Workspace Trust');
   await editor.page.locator('.workspace-trust-editor').getByRole('button', { name: 'Trust', exact: true }).click();
-  const question = editor.notification('May jaxscope run code in this folder?');
-  await question.waitFor();
+  const question = await editor.question('May jaxscope run code in this folder?');
   assert.equal(ranMarker('trust'), false, 'trust alone runs nothing');
   await question.getByRole('button', { name: 'When I save' }).click();
   await until('the marker that the module writes when it runs', () => ranMarker('trust'));
