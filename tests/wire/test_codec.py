@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import io
+import pkgutil
 import typing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxscope.worker.jaxscope_worker.wire import codec, messages
+from jaxscope.worker.jaxscope_worker import wire
+from jaxscope.worker.jaxscope_worker.wire import codec, messages, requests
 from jaxscope.worker.jaxscope_worker.wire.codec import ProtocolError
 
-TYPES = [t for t in vars(messages).values() if isinstance(t, type) and dataclasses.is_dataclass(t)]
+MODULES = [importlib.import_module(f"{wire.__name__}.{item.name}") for item in pkgutil.iter_modules(wire.__path__)]
+TYPES = [t for module in MODULES for t in vars(module).values() if isinstance(t, type) and dataclasses.is_dataclass(t)]
+TYPES = list(dict.fromkeys(TYPES))
 
 
 def values_of(kind: typing.Any) -> st.SearchStrategy[typing.Any]:
@@ -45,7 +50,7 @@ def test_round_trip(kind: type, data: st.DataObject) -> None:
 
 
 def test_every_request_has_a_method_and_a_reply() -> None:
-    assert set(messages.METHODS.values()) == set(messages.REPLIES)
+    assert set(requests.METHODS.values()) == set(requests.REPLIES)
 
 
 def test_unknown_fields_are_ignored() -> None:

@@ -17,8 +17,6 @@ sys.path.append(str(BUNDLE))
 
 from jaxscope_worker.wire import codec  # noqa: E402
 from jaxscope_worker.wire.messages import (  # noqa: E402
-    METHODS,
-    REPLIES,
     Constant,
     Failure,
     Hello,
@@ -27,6 +25,7 @@ from jaxscope_worker.wire.messages import (  # noqa: E402
     TraceReply,
     TraceRequest,
 )
+from jaxscope_worker.wire.requests import METHODS, REPLIES  # noqa: E402
 
 MAIN = BUNDLE / "jaxscope_worker" / "__main__.py"
 _METHOD_OF = {kind: method for method, kind in METHODS.items()}

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from jaxscope.tracing.cancellation import Cancellation
 from jaxscope.worker.jaxscope_worker.wire import codec
-from jaxscope.worker.jaxscope_worker.wire.messages import METHODS, PROTOCOL, REPLIES, Failure, Hello, Progress
+from jaxscope.worker.jaxscope_worker.wire.messages import PROTOCOL, Failure, Hello, Progress
+from jaxscope.worker.jaxscope_worker.wire.requests import METHODS, REPLIES
 from jaxscope.workers import spawn
 
 State = Literal["starting", "idle", "busy", "dead"]

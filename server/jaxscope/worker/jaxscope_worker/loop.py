@@ -17,7 +17,8 @@ from .channel import Channel
 from .failing import Failed
 from .session import Session
 from .wire import codec
-from .wire.messages import METHODS, PROTOCOL, Failure, FetchRequest, Hello, Progress, ShutdownReply
+from .wire.messages import PROTOCOL, Failure, FetchRequest, Hello, Progress, ShutdownReply
+from .wire.requests import METHODS
 
 Report = Callable[[str, str, "float | None"], None]
 """Tells how far a request is: stage, detail, share done."""

@@ -387,22 +387,3 @@ class ShutdownRequest:
 @dataclass(frozen=True)
 class ShutdownReply:
     """Nothing to say."""
-
-
-REPLIES: dict[type, type] = {
-    TraceRequest: TraceReply,
-    LowerRequest: LowerReply,
-    TimeRequest: TimeReply,
-    VerifyRequest: VerifyReply,
-    FetchRequest: FetchReply,
-    ShutdownRequest: ShutdownReply,
-}
-
-METHODS: dict[str, type] = {
-    "trace": TraceRequest,
-    "lower": LowerRequest,
-    "time": TimeRequest,
-    "verify": VerifyRequest,
-    "fetch": FetchRequest,
-    "shutdown": ShutdownRequest,
-}

@@ -1,0 +1,36 @@
+"""What a worker can be asked: the name of each request on the wire, its message and that of its reply."""
+
+from __future__ import annotations
+
+from .messages import (
+    FetchReply,
+    FetchRequest,
+    LowerReply,
+    LowerRequest,
+    ShutdownReply,
+    ShutdownRequest,
+    TimeReply,
+    TimeRequest,
+    TraceReply,
+    TraceRequest,
+    VerifyReply,
+    VerifyRequest,
+)
+
+REPLIES: dict[type, type] = {
+    TraceRequest: TraceReply,
+    LowerRequest: LowerReply,
+    TimeRequest: TimeReply,
+    VerifyRequest: VerifyReply,
+    FetchRequest: FetchReply,
+    ShutdownRequest: ShutdownReply,
+}
+
+METHODS: dict[str, type] = {
+    "trace": TraceRequest,
+    "lower": LowerRequest,
+    "time": TimeRequest,
+    "verify": VerifyRequest,
+    "fetch": FetchRequest,
+    "shutdown": ShutdownRequest,
+}
