@@ -7,7 +7,7 @@ import { Stop, at, fingerprint, main, once, run, step } from './support/run.mjs'
 import { preferred, pythonIn, venvWith } from './support/python.mjs';
 
 const VENV = at('.venv');
-const REQUIREMENTS = [at('requirements', 'dev.txt'), at('requirements', 'jax.txt')];
+const REQUIREMENTS = ['dev.txt', 'jax.txt', 'libraries.txt'].map((file) => at('requirements', file));
 
 /** The project itself, installed so that edits take effect at once. */
 const EDITABLE = {
