@@ -77,21 +77,25 @@ class Observer:
     def begin(self, call: JitCall, caller: FrameType) -> Record | None:
         try:
             return self._begin(call, caller)
-        except Exception:
-            traceback.print_exc()
+        except Exception as fault:
+            self._fault(fault)
             return None
 
     def end(self, token: Record, inferred: Inferred | None, error: BaseException | None) -> None:
         try:
             self._end(token, inferred, error)
-        except Exception:
-            traceback.print_exc()
+        except Exception as fault:
+            self._fault(fault)
 
     def constant(self, value: Any, frame: FrameType) -> None:
         try:
             self._constant(value, frame)
-        except Exception:
-            traceback.print_exc()
+        except Exception as fault:
+            self._fault(fault)
+
+    def _fault(self, error: Exception) -> None:
+        """A mistake of ours; the user's program goes on."""
+        traceback.print_exception(error)
 
     # ------------------------------------------------------------ records
 
@@ -131,6 +135,9 @@ class Observer:
             if error is not None and record.target is not None:
                 self._fail(record, error)
             return
+        self._seen(record, inferred, seconds)
+
+    def _seen(self, record: Record, inferred: Inferred, seconds: float) -> None:
         jaxpr = inferred.params["jaxpr"]
         with self._lock:
             known = self._by_jaxpr.get(id(jaxpr)) or self._enough(record)
