@@ -17,11 +17,14 @@ from typing import Any, Protocol
 
 import jax
 import numpy as np
-from jax._src import core, pjit
+from jax._src import core, pjit, traceback_util, xla_bridge
 from jax._src.interpreters import partial_eval, pxla
 from jax.extend import source_info_util
 
+from .wire.recording import Devices
+
 source_info_util.register_exclusion(os.path.dirname(__file__))  # else JAX writes our lines into the user's programs
+traceback_util.register_exclusion(__file__)  # else tracebacks show our frames
 
 
 @dataclass(frozen=True)
@@ -239,3 +242,17 @@ def sharding_of(value: Any) -> str | None:
 def warm_up() -> None:
     """Traces once, so that what JAX imports late is there. Starts no backend."""
     jax.jit(lambda x: jax.numpy.tanh(x @ x).sum()).trace(jax.ShapeDtypeStruct((2, 2), np.float32))
+
+
+def devices() -> Devices | None:
+    """The devices of a running backend; None while there is none, for asking would start one."""
+    if not xla_bridge.backends_are_initialized():
+        return None
+    return Devices(
+        platform=jax.default_backend(),
+        count=jax.device_count(),
+        local_count=jax.local_device_count(),
+        process_index=jax.process_index(),
+        process_count=jax.process_count(),
+        x64=bool(jax.config.jax_enable_x64),
+    )

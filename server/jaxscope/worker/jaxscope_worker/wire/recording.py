@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import time
+import typing
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -95,8 +96,6 @@ class Recorded:
     """By parameter; equal in one process for equal static values."""
     shardings: dict[str, str]
     """By leaf of an argument; those that lie on several devices."""
-    weak_types: tuple[str, ...]
-    """Leaves that are Python scalars, or stem from such."""
     time: float
 
 
@@ -111,16 +110,11 @@ class Counted:
     """Those that ran the function's body."""
     trace_seconds: float
     """Of all traces together."""
+    compiles: int
+    """Times that XLA compiled it, as far as known."""
+    compile_seconds: float
     cause: str
     """Of the last trace that was not the first."""
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """XLA compiled a recorded function."""
-
-    id: int
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -144,6 +138,8 @@ class Further:
     line: int
     traces: int
     trace_seconds: float
+    compiles: int
+    compile_seconds: float
     cause: str
 
 
@@ -154,10 +150,17 @@ class Ended:
     time: float
 
 
-Event = Started | Devices | Recorded | Counted | Compiled | Failed | Further | Ended
-_KINDS = {
-    kind.__name__.lower(): kind for kind in (Started, Devices, Recorded, Counted, Compiled, Failed, Further, Ended)
-}
+@dataclass(frozen=True)
+class Fault:
+    """A mistake of jaxscope's own, without what it was about."""
+
+    error: str
+    where: str
+    """File and line of each frame."""
+
+
+Event = Started | Devices | Recorded | Counted | Failed | Further | Ended | Fault
+_KINDS = {kind.__name__.lower(): kind for kind in typing.get_args(Event)}
 
 
 def encode(event: Event) -> bytes:
