@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from typing import Any
+
+import jax
 
 from . import hoisting
 from .failing import Failed
@@ -33,6 +36,29 @@ class Form:
         return self.staged.trace(**self.options)
 
 
+@dataclass(frozen=True)
+class Lowered:
+    """One form lowered."""
+
+    form: Form
+    traced: Any
+    lowered: Any
+    seconds: float
+
+    @property
+    def hidden(self) -> tuple[Any, ...]:
+        """The arrays that JAX by itself made leading arguments of, in their order."""
+        return tuple(getattr(getattr(self.lowered, "_lowering", None), "const_args", None) or ())
+
+
+def lower(form: Form) -> Lowered:
+    """Traces a form again and lowers it; only the lowering is timed."""
+    traced = form.trace()
+    started = time.perf_counter()
+    lowered = traced.lower()
+    return Lowered(form, traced, lowered, time.perf_counter() - started)
+
+
 def program_of(session: Session, number: str) -> Program:
     """The program of an id. Raises Failed."""
     try:
@@ -44,13 +70,21 @@ def program_of(session: Session, number: str) -> Program:
 def form_of(program: Program, form: str, donate: bool) -> Form:
     """`captured` or `hoisted`; with `donate` the arguments that the original donates are donated again."""
     limit = hoisting.MIN_BYTES if form == "hoisted" else hoisting.NOTHING
-    staged = hoisting.stage(program.jaxpr, program.name, limit)
     options = _shardings(program)
+    staged = hoisting.stage(program.jaxpr, program.name, limit, _arguments(program, "in_shardings" in options))
     if program.params.get("keep_unused"):
         options["keep_unused"] = True
     if donate and any(program.donated):
         options["donate_argnums"] = tuple(i + 1 for i, donated in enumerate(program.donated) if donated)
     return Form(form, staged, options)
+
+
+def _arguments(program: Program, told: bool) -> list[jax.ShapeDtypeStruct] | None:
+    """Avals with the shardings that the arguments came with, where `jit` itself was told none."""
+    if told or not any(sharding is not None for sharding in program.shardings):
+        return None
+    avals = zip(program.in_avals, program.shardings, strict=True)
+    return [jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding) for aval, sharding in avals]
 
 
 def _shardings(program: Program) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from . import arrays, jax_compat, naming, signatures, walking
+from . import arrays, jax_compat, naming, retracing, signatures, walking
 from .naming import Name
 from .observing import Observer, Record
 from .reaching import Index
@@ -156,6 +156,7 @@ def _program(number: str, record: Record, constants: list[LiveConstant]) -> Prog
     assert record.inferred is not None
     params = record.inferred.params
     inner, _ = walking.parts(params["jaxpr"])
+    spread = retracing.shardings(record.call)
     return Program(
         id=number,
         jaxpr=params["jaxpr"],
@@ -165,6 +166,7 @@ def _program(number: str, record: Record, constants: list[LiveConstant]) -> Prog
         constants=constants,
         name=str(params.get("name", record.target.qualname if record.target is not None else "f")),
         fun=record.call.fun,
+        shardings=tuple(spread) if len(spread) == len(inner.invars) else (),
         call=None if record.inferred.outer_tracers else record.call,
         params=dict(params),
     )

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from . import jax_compat
+from .hoisting import spread_sharding
 from .jax_compat import JitCall
 
 
@@ -32,9 +33,22 @@ def _shapes(value: Any) -> Any:
 
 
 def _shape(leaf: Any) -> Any:
-    if jax_compat.is_array(leaf) or jax_compat.is_tracer(leaf) or hasattr(leaf, "aval"):
+    if jax_compat.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct):
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=spread_sharding(leaf))
+    if jax_compat.is_tracer(leaf) or hasattr(leaf, "aval"):
         return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
     return leaf
+
+
+def shardings(call: JitCall) -> list[Any]:
+    """How each array argument is spread, in the order of the traced program's arguments; None for one device."""
+    count, names = len(call.args), call.static_argnames
+    static = {number % count for number in call.static_argnums if -count <= number < count}
+    dynamic = (
+        [value for i, value in enumerate(call.args) if i not in static],
+        {name: value for name, value in call.kwargs.items() if name not in names},
+    )
+    return [spread_sharding(leaf) for leaf in jax.tree_util.tree_leaves(dynamic)]
 
 
 def seconds(call: JitCall) -> float:

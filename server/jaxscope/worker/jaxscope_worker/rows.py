@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from . import arrays, module_text
+from .lowering import Lowered, printed
 from .module_text import Frame, Row
 from .session import Program
 from .sources import UserFiles
@@ -21,47 +22,70 @@ _ENDS_AT_BODY = jax.__version_info__ >= (0, 9)
 """Since then the frames of a nested function's operations end at its body; before, they went on to its first caller."""
 SMALL = 32
 """Bytes up to which JAX, too, counts a constant as small."""
-_HOISTED = re.compile(r"hoisted\[(\d+)\]")
-_SHAPE = re.compile(r"tensor<((?:\d+x)*)([a-z]+)(\d*)")
+HOISTED = re.compile(r"hoisted\[(\d+)\]")
+_SHAPE = re.compile(r"tensor<((?:\d+x)*)(complex<)?([a-z]+)(\d*)")
+_PARAMETERS = re.compile(r"\[.*\]", re.DOTALL)
+"""In name stacks up to 0.4.30: `reduce_max[axes=(0,)]`."""
+_BODIES = re.compile(
+    r"|p?jit|body|cond|branch_\d+_fun|closed_call|core_call|eval_jaxpr|shard_map|xla_pmap|checkpoint|remat\w*"
+    r"|custom_[jv]*p_call\w*|.*\)"
+)
+"""What holds a jaxpr, whose literals are those of the code; `jit(f)` and the like end in a parenthesis."""
 _LIBRARY = re.compile(r"^(.*?)(?:_\d+)?$")
 
 
-def describe(
-    text: str, program: Program, traced: Any, constants: Sequence[Any], files: UserFiles
-) -> tuple[Operation, ...]:
-    """The lines of a printed module. `constants` are the hoisted ones, in the order of `main`'s leading arguments."""
-    lines = [part for line in module_text.rows(text) for part in _by_argument(line)]
-    captured = _captured(lines, traced.jaxpr, constants, program)
+def describe(module: Lowered, program: Program, files: UserFiles) -> tuple[Operation, ...]:
+    """The lines of a lowered module."""
+    lines, captured = read(module, program)
     places = _Places(lines, program, files)
     return tuple(
-        Operation(line.text, line.op, places.of(line), captured.get(i, -1), _literal(line, captured.get(i, -1) >= 0))
+        Operation(line.text, line.op, places.of(line), captured.get(i, -1), literal(line, captured.get(i, -1) >= 0))
         for i, line in enumerate(lines)
     )
 
 
-def _literal(line: Row, captured: bool) -> str:
+def read(module: Lowered, program: Program) -> tuple[list[Row], dict[int, int]]:
+    """The lines of a lowered module, and which of them hold which of the program's constants.
+
+    Of these the index; -1 for one that the reply did not describe.
+    """
+    lines = [part for line in module_text.rows(printed(module.lowered)) for part in _by_argument(line)]
+    index = {c.key: i if c.described is not None else -1 for i, c in enumerate(program.constants)}
+    held = (*_embedded(lines, module.traced.jaxpr), *_arguments(lines, module.form.staged.constants, module.hidden))
+    return lines, {at: index[key] for at, key in held if key in index}
+
+
+def literal(line: Row, captured: bool) -> str:
+    """What a constant operation is; empty for any other line."""
     if line.op != "constant":
         return ""
     if captured:
         return "captured"
+    if helper(line):
+        return "lowering"
+    sizes = _sizes(line.result_type)
+    return "scalar" if not sizes else "small" if literal_bytes(line) <= SMALL else "lowering"
+
+
+def literal_bytes(line: Row) -> int:
+    """Bytes of a constant operation's result."""
     match = _SHAPE.search(line.result_type)
-    if match is None or not match[1]:
-        return "scalar"
-    sizes = [int(size) for size in match[1].split("x") if size]
-    return "small" if math.prod(sizes) * max(int(match[3] or 8), 8) // 8 <= SMALL else "lowering"
+    if match is None:
+        return 0
+    bits = max(int(match[4] or 8), 8) * (2 if match[2] else 1)
+    return math.prod(_sizes(line.result_type)) * bits // 8
+
+
+def helper(line: Row) -> str:
+    """What of JAX's made a constant while it lowered, as the name stack has it; empty for one of the jaxpr's own.
+
+    A literal of a jaxpr has the name of what holds the jaxpr, at most: `jit(f)`, or the call of its body.
+    """
+    last = _PARAMETERS.sub("", line.location.name).rpartition("/")[2].rstrip(":")
+    return "" if _BODIES.fullmatch(last) else last
 
 
 # ---------------------------------------------------------------- which row holds which constant
-
-
-def _captured(lines: list[Row], jaxpr: Any, constants: Sequence[Any], program: Program) -> dict[int, int]:
-    """Row number to index among the program's constants; -1 for a captured one that the reply did not describe."""
-    index = {c.key: i if c.described is not None else -1 for i, c in enumerate(program.constants)}
-    found: dict[int, int] = {}
-    for at, key in (*_embedded(lines, jaxpr), *_arguments(lines, constants, program)):
-        if key in index:
-            found[at] = index[key]
-    return found
 
 
 def _embedded(lines: list[Row], jaxpr: Any) -> Iterator[tuple[int, Any]]:
@@ -126,24 +150,21 @@ def _by_argument(line: Row) -> list[Row]:
 
 
 def _is_constant(text: str, name: str) -> bool:
-    return _HOISTED.fullmatch(name) is not None or "jax.const = true" in text
+    return HOISTED.fullmatch(name) is not None or "jax.const = true" in text
 
 
-def _arguments(lines: list[Row], constants: Sequence[Any], program: Program) -> Iterator[tuple[int, Any]]:
-    """Arguments of `main` that hold constants: ours by their names, JAX's own hidden ones by their shape and order."""
-    left = list(program.constants)
+def _arguments(lines: list[Row], constants: Sequence[Any], hidden: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Arguments of `main` that hold constants: ours by their names, JAX's own hidden ones by their order."""
+    left = iter(hidden)
     for at, line in enumerate(lines):
         if line.function != "main" or line.op or len(line.arguments) != 1:
             continue
         text, location = line.arguments[0]
-        match = _HOISTED.fullmatch(location.name)
+        match = HOISTED.fullmatch(location.name)
         if match is not None:
             yield at, arrays.key_of(constants[int(match[1])])
-        elif "jax.const = true" in text:
-            fitting = [c for c in left if _sizes(text) == [int(n) for n in c.aval.shape]]
-            if fitting:
-                left.remove(fitting[0])
-                yield at, fitting[0].key
+        elif "jax.const = true" in text and (value := next(left, None)) is not None:
+            yield at, arrays.key_of(value)
 
 
 # ---------------------------------------------------------------- where a row comes from

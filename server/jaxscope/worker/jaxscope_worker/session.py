@@ -54,6 +54,8 @@ class Program:
     """Parameters of the jit equation (shardings, donation, ...), as this version of JAX has them."""
     function: TracedFunction | None = None
     """What the reply said."""
+    shardings: tuple[Any, ...] = ()
+    """How each of `in_avals` came spread over devices, None for one device; empty when that is not known."""
     call: Any = None
     """The `JitCall` that traced it, with shapes in place of arrays; None when it used values of an enclosing trace."""
 

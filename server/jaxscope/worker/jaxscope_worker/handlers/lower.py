@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 
 import jax
@@ -20,11 +19,7 @@ def handle(session: Session, request: LowerRequest, progress: Report) -> LowerRe
     """Answers a lower request. Raises Failed for an unknown function."""
     program = lowering.program_of(session, request.function)
     progress("lowering", program.name, None)
-    form = lowering.form_of(program, request.form, donate=True)
-    traced = form.trace()
-    started = time.perf_counter()
-    lowered = traced.lower()
-    seconds = time.perf_counter() - started
+    module = lowering.lower(lowering.form_of(program, request.form, donate=True))
     files = session.files or UserFiles(os.getcwd())
-    operations = rows.describe(lowering.printed(lowered), program, traced, form.staged.constants, files)
-    return LowerReply(operations, lowering.bytecode_size(lowered), seconds, jax.default_backend())
+    operations = rows.describe(module, program, files)
+    return LowerReply(operations, lowering.bytecode_size(module.lowered), module.seconds, jax.default_backend())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .constants import ConstantsReply, ConstantsRequest
 from .messages import (
     FetchReply,
     FetchRequest,
@@ -20,6 +21,7 @@ from .messages import (
 REPLIES: dict[type, type] = {
     TraceRequest: TraceReply,
     LowerRequest: LowerReply,
+    ConstantsRequest: ConstantsReply,
     TimeRequest: TimeReply,
     VerifyRequest: VerifyReply,
     FetchRequest: FetchReply,
@@ -29,6 +31,7 @@ REPLIES: dict[type, type] = {
 METHODS: dict[str, type] = {
     "trace": TraceRequest,
     "lower": LowerRequest,
+    "constants": ConstantsRequest,
     "time": TimeRequest,
     "verify": VerifyRequest,
     "fetch": FetchRequest,
