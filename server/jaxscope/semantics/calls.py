@@ -87,7 +87,7 @@ def call_function(ev: Evaluator, function: FunctionValue, given: Given, frame: F
         return UNKNOWN
     ev.look_at(scope)
     values = bind(ev, scope, given, function.frame, function.bound)
-    key: Any = (id(scope), id(function.frame), frame.traced, tuple(values.items()))
+    key: Any = (scope, function.frame, frame.traced, tuple(values.items()))
     try:
         if key in ev.results:
             return ev.results[key]

@@ -81,7 +81,7 @@ class Walk:
         self.found: dict[object, Capture] = {}
         self.visited: set[object] = set()
         self.lexical = set(site.function.walk())
-        self.outer_parameters: dict[tuple[int, str], _Outer] = {}
+        self.outer_parameters: dict[tuple[Frame, str], _Outer] = {}
         """Parameters that stand for something from outside, by frame and name."""
         self.depth = 0
 
@@ -128,23 +128,23 @@ class Walk:
                 values[name] = calls.passed(self.ev, generic, name)
                 own = objects.is_self(scope, name)
                 via = "static-self-attribute" if own else "static-argument"
-                self.outer_parameters[id(frame), name] = _Outer(via)
+                self.outer_parameters[frame, name] = _Outer(via)
         for name, default in self._used_defaults(scope, function.frame).items():
             if values.get(name) is TRACER:
                 values[name] = default
-                self.outer_parameters[id(frame), name] = _Outer("default-argument")
+                self.outer_parameters[frame, name] = _Outer("default-argument")
         return values
 
     def _bound_self(self, target: Target, frame: Frame, name: str) -> None:
         if target.instance is None:
-            self.outer_parameters[id(frame), name] = _Outer("bound-self-attribute")
+            self.outer_parameters[frame, name] = _Outer("bound-self-attribute")
             return
         node, chunk = self.site.node, self.site.scope.chunk
         argument = node.args[0] if isinstance(node, ast.Call) and node.args else None
         outer = _Outer("jitted-callable-object")
         if isinstance(argument, (ast.Name, ast.Attribute)):
             outer = _Outer(outer.via, _written(chunk, argument), Mark(chunk, argument))
-        self.outer_parameters[id(frame), name] = outer
+        self.outer_parameters[frame, name] = outer
 
     def _used_defaults(self, scope: Scope, home: Frame) -> dict[str, Value]:
         """Defaults that are arrays and that some call in sight leaves to apply."""
@@ -232,8 +232,8 @@ class Walk:
             imported = any(binding.kind == "import" for binding in bindings)
             return "module-attribute" if imported and read.links else "module-global"
         home = self.ev.frame_of(owner, frame)
-        if (id(home), read.name) in self.outer_parameters:
-            return self.outer_parameters[id(home), read.name].via
+        if (home, read.name) in self.outer_parameters:
+            return self.outer_parameters[home, read.name].via
         if home.traced:
             return None
         around: Scope | None = self.site.function
@@ -295,7 +295,7 @@ class Walk:
         if function is None or any(entry.is_jit or entry.traces_only for entry in target.chain):
             return
         scope = function.scope
-        key = (id(scope), id(function.frame), _hashable(function.bound))
+        key = (scope, function.frame, _hashable(function.bound))
         if function.frame.traced and scope in self.lexical:
             return
         if key in self.visited or self._is_compiled(scope) or self.depth > _DEEPEST:
@@ -312,15 +312,15 @@ class Walk:
         inner = Frame(scope, function.frame.model, function.frame, values, traced=True, depth=frame.depth + 1)
         for name, item in values.items():
             if isinstance(item, Instance) and (item.init is None or not item.init.traced):
-                self.outer_parameters[id(inner), name] = _Outer(self._object_via(frame, item))
+                self.outer_parameters[inner, name] = _Outer(self._object_via(frame, item))
         self.depth += 1
         self._walk(scope, inner)
         self.depth -= 1
 
     def _object_via(self, frame: Frame, value: Instance) -> str:
         for name, item in (frame.parameters or {}).items():
-            if item == value and (id(frame), name) in self.outer_parameters:
-                return self.outer_parameters[id(frame), name].via
+            if item == value and (frame, name) in self.outer_parameters:
+                return self.outer_parameters[frame, name].via
         return "captured-object"
 
     # -- NumPy results made while tracing
@@ -369,7 +369,7 @@ class Walk:
         owner = self.ev.owner(read.name, scope)
         in_module = owner is None or owner.kind == "module"
         home = frame if owner is None or in_module else self.ev.frame_of(owner, frame)
-        outer = self.outer_parameters.get((id(home), read.name))
+        outer = self.outer_parameters.get((home, read.name))
         mark = Mark(scope.chunk, node)
         if "." in name and via in ("module-global", "enclosing-scope"):
             via = f"{via}-pytree-field"

@@ -79,7 +79,8 @@ class FileModel:
         """What `work` makes of a chunk, kept until something changes that it looked at."""
         found: Kept | None = chunk.facts.get(layer)
         if found is None:
-            evaluator = Evaluator(self.project, self)
+            own = not self.project.fixed
+            evaluator = Evaluator(self.project, self) if own else self.project.evaluator.begin()
             result = work(evaluator)
             found = chunk.facts[layer] = Kept(result, evaluator.seen)
         return found.result

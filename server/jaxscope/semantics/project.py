@@ -24,6 +24,9 @@ class Project:
         self._models: dict[str, FileModel] = {}
         self._resolved: dict[tuple[str, str, int], str | None] = {}
         self.evaluator = Evaluator(self)
+        self.fixed = False
+        """Do the files stay as they are from now on? Then what is worked out serves all of them, instead of being kept
+        apart for each part of a file with what it rests on."""
 
     # -- texts
 
@@ -89,6 +92,8 @@ class Project:
 
     def model(self, path: str) -> FileModel | None:
         """Facts of the file as it is now; None when it cannot be read."""
+        if self.fixed and path in self._models:
+            return self._models[path]
         path = os.path.abspath(path)
         module = self.module(path)
         if module is None:

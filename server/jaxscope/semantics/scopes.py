@@ -19,6 +19,11 @@ def facts_of(chunk: Chunk) -> ChunkFacts:
     """Scopes of `chunk`, built at the first call."""
     found: ChunkFacts | None = chunk.facts.get("scopes")
     if found is None:
-        found = Builder(chunk).build()
+        try:
+            found = Builder(chunk).build()
+        except RecursionError:
+            # Nested deeper than Python's stack: only machines write that. The rest of the file is still looked at.
+            found = Builder(Chunk(chunk.text, [], chunk.origin)).build()
+            found.module.chunk = chunk
         chunk.facts["scopes"] = found
     return found
