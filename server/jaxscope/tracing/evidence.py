@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Hello, TraceReply
-
-
-def text_hash(text: str) -> str:
-    """Names a text by its content."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+from jaxscope.worker.jaxscope_worker.wire.recording import text_hash as text_hash
 
 
 def distinct_bytes(constants: Iterable[Constant]) -> int:

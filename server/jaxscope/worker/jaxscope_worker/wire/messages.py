@@ -79,13 +79,13 @@ class Denied:
 
 @dataclass(frozen=True)
 class DeclaredSignature:
-    """Shapes that the user wrote down (`# jaxscope: f32[3,700], key`) or that an annotation implies."""
+    """Shapes that the user wrote down (`# jaxscope: f32[3,700], key`), that a run had, or that an annotation implies."""
 
     function: str
     """Qualified name."""
     signature: str
     """One aval per parameter, in the short form `f32[3,700]`; trees as `{w: f32[8,8], b: f32[8]}`."""
-    source: Literal["declared", "annotation", "call site", "guess"]
+    source: Literal["declared", "recorded", "annotation", "call site", "guess"]
     origin: str = ""
     """Where it stands, for showing: `case.py:12`."""
 

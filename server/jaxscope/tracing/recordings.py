@@ -1,0 +1,234 @@
+"""What recorded runs of a project showed: signatures to trace with, and evidence.
+
+A recorded function counts as seen as long as its own code, and that of the functions in which its constants are read,
+is what it was; the places of it are moved to where that code is now. Its signatures are used for tracing also when the
+code has changed since.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.project import Project
+from jaxscope.tracing.evidence import Evidence, text_hash
+from jaxscope.tracing.recorded_runs import Reader, Run, Seen
+from jaxscope.worker.jaxscope_worker.wire import recording as wire
+from jaxscope.worker.jaxscope_worker.wire.messages import (
+    Constant,
+    DeclaredSignature,
+    Hello,
+    Place,
+    Read,
+    TracedFunction,
+    TraceReply,
+)
+
+MOST_SIGNATURES = 4
+"""Recorded signatures of one function that are traced again."""
+_CUSTOM = re.compile(r"…|<|\w\(")
+"""In a tree's short form: too long, or of a class of its own, which text cannot build."""
+
+
+class Recordings:
+    """The recorded runs of one project, the newest first. They do not change; `recordings_of` gives newer ones."""
+
+    def __init__(self, root: str, runs: list[Run]) -> None:
+        self.root, self.runs = root, runs
+        self._by_path: dict[str, list[tuple[Run, Seen]]] = defaultdict(list)
+        for run in runs:
+            for seen in run.seen:
+                self._by_path[seen.function.path].append((run, seen))
+
+    def paths(self) -> tuple[str, ...]:
+        """Files of which functions were recorded."""
+        return tuple(self._by_path)
+
+    def signatures(self, model: FileModel) -> tuple[DeclaredSignature, ...]:
+        """Signatures to trace functions of a file with: those of the last run that called each, the most used first.
+
+        Left out is what text cannot say (trees of the user's own classes, static objects) and what cannot be reached
+        once the file is imported (functions inside functions).
+        """
+        found: dict[str, list[DeclaredSignature]] = defaultdict(list)
+        used: dict[str, Run] = {}
+        for run, seen in self._of(model.module.path):
+            function = seen.function
+            name = function.function
+            if "<" in name or used.setdefault(name, run) is not run or len(found[name]) >= MOST_SIGNATURES:
+                continue
+            text = _signature(function, model)
+            if text is not None and all(known.signature != text for known in found[name]):
+                found[name].append(DeclaredSignature(name, text, "recorded", seen.origin))
+        return tuple(signature for signatures in found.values() for signature in signatures)
+
+    def evidence(self, path: str, project: Project) -> Evidence | None:
+        """What the recordings show of the present text of a file; None where that is nothing."""
+        now = _Now(project)
+        functions: list[TracedFunction] = []
+        used: dict[tuple[str, int], Run] = {}
+        newest: Run | None = None
+        for run, seen in self._of(path):
+            moved = now.function(seen)
+            if moved is None or used.setdefault((moved.function, moved.line), run) is not run:
+                continue
+            functions.append(moved)
+            newest = newest if newest is not None and _time(newest) >= _time(run) else run
+        text = project.text(path)
+        if newest is None or text is None:
+            return None
+        reply = TraceReply(tuple(_known_under(functions)), (), (), None, 0.0, (path,))
+        return Evidence(path, text_hash(text), _hello(newest), reply, _time(newest))
+
+    def _of(self, path: str) -> Iterable[tuple[Run, Seen]]:
+        found = self._by_path.get(path) or self._by_path.get(os.path.realpath(path))
+        return found or ()
+
+
+def _time(run: Run) -> float:
+    return run.started.time if run.started else 0.0
+
+
+def _hello(run: Run) -> Hello:
+    started, devices = run.started, run.devices
+    assert started is not None  # a part without it is not read
+    return Hello(
+        protocol=0,
+        python=started.python,
+        executable=started.executable,
+        jax=started.jax,
+        jaxlib=started.jaxlib,
+        platform=devices.platform if devices else "default",
+        constants=started.constants,
+        x64=devices.x64 if devices else False,
+    )
+
+
+def _known_under(functions: list[TracedFunction]) -> Iterator[TracedFunction]:
+    ids = {function.id for function in functions}
+    for function in functions:
+        yield function if function.under in ids else replace(function, under=None)
+
+
+# ---------------------------------------------------------------- signatures as text
+
+
+def _signature(function: TracedFunction, model: FileModel) -> str | None:
+    """A recorded signature as one would declare it; None where that cannot be."""
+    known = model.function(function.function)
+    if known is None:
+        return None
+    names = [parameter.name for parameter in known.parameters if parameter.kind not in ("star", "double-star")]
+    given = list(function.parameters)
+    if known.owner_class is not None and names[:1] in (["self"], ["cls"]):
+        names = names[1:]
+        given = given[1:] if given and given[0].name in ("self", "cls") else given
+    if [parameter.name for parameter in given] != names[: len(given)]:
+        return None
+    if not all(_is_literal(one.type) if one.static else not _CUSTOM.search(one.type) for one in given):
+        return None
+    return ", ".join(parameter.type for parameter in given)
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return False
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+# ---------------------------------------------------------------- where the code is now
+
+
+class _Now:
+    """Moves places of a recording to where their code is now."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._known: dict[wire.Code, int | None] = {}
+
+    def function(self, seen: Seen) -> TracedFunction | None:
+        """What was recorded, moved; None when code that it rests on has changed."""
+        event, function = seen.event, seen.event.function
+        own = next(
+            (code for code in event.codes if _holds(code, function.path, function.function, function.line)), None
+        )
+        shift = self._shift(own) if own else None
+        if shift is None:
+            return None
+        constants = []
+        for constant in function.constants:
+            moved = self._constant(constant, event)
+            if moved is None:
+                return None
+            constants.append(moved)
+        return replace(
+            function,
+            line=function.line + shift,
+            jitted_at=self._place(function.jitted_at, event),
+            constants=tuple(constants),
+            origin=seen.origin,
+            calls=1,
+        )
+
+    def _constant(self, constant: Constant, event: wire.Recorded) -> Constant | None:
+        reads = []
+        for read in constant.reads:
+            frames = [self._place(frame, event) for frame in read.frames]
+            if frames and frames[0] is None:
+                return None
+            reads.append(Read(read.primitive, tuple(frame for frame in frames if frame is not None)))
+        return replace(constant, bound=self._place(constant.bound, event), reads=tuple(reads))
+
+    def _place(self, place: Place | None, event: wire.Recorded) -> Place | None:
+        if place is None:
+            return None
+        shift = self._unchanged(place.path, event) if not place.function else None
+        for code in event.codes if place.function else ():
+            if _holds(code, place.path, place.function, place.line):
+                shift = self._shift(code)
+                break
+        if shift is None:
+            return None
+        return replace(place, line=place.line + shift, end_line=place.end_line + shift if place.end_line else None)
+
+    def _unchanged(self, path: str, event: wire.Recorded) -> int | None:
+        text = self._project.text(path) if path == event.function.path else None
+        return 0 if text is not None and text_hash(text) == event.file_hash else None
+
+    def _shift(self, code: wire.Code) -> int | None:
+        """By how many lines a function has moved; None when it is not what it was."""
+        if code not in self._known:
+            model = self._project.model(code.path)
+            shifts = []
+            for function in model.functions if model else ():
+                first, last = function.range.start.line, function.range.end.line
+                if function.qualname == code.function and last - first == code.end - code.first and model:
+                    lines = model.module.text.splitlines()[first - 1 : last]
+                    if wire.code_hash(lines) == code.hash:
+                        shifts.append(first - code.first)
+            self._known[code] = min(shifts, key=abs, default=None)
+        return self._known[code]
+
+
+def _holds(code: wire.Code, path: str, function: str, line: int) -> bool:
+    return (code.path, code.function) == (path, function) and code.first <= line <= code.end
+
+
+_readers: dict[str, tuple[Reader, object, Recordings]] = {}
+
+
+def recordings_of(root: str) -> Recordings:
+    """The recorded runs of a project as they are now; read again only when a file has changed."""
+    reader, before, known = _readers.get(root) or (Reader(root), None, None)
+    stamp = reader.stamp()
+    if known is None or stamp != before:
+        known = Recordings(root, reader.read(stamp))
+        _readers[root] = (reader, stamp, known)
+    return known
