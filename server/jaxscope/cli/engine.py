@@ -144,9 +144,9 @@ class Group:
 
     def report(self, target: Target) -> FileReport:
         """What there is to say of one file, by now. A fault of ours in one file does not stop the others."""
-        if not target.relevant:
-            return FileReport(target.path)
         try:
+            if not target.relevant and self.workspace.recorded(target.path) is None:
+                return FileReport(target.path)
             return self._report(target)
         except Exception as error:
             log(traceback.format_exc())

@@ -133,7 +133,7 @@ def _untraced(workspace: Workspace, facts: FunctionFacts, situation: Situation, 
         return (Lens(line, f"not traced: {problem.rstrip('.')}", panel, tells=True),)
     if situation.stopped:
         return (Lens(line, "not traced: the worker was stopped", panel, tells=True), Lens(line, "Show", panel), now)
-    model, reply = workspace.model(facts.path), workspace.reply(facts.path)
+    model, reply = workspace.model(facts.path), workspace.traces(facts.path)
     if model and model.runs_when_imported and not (reply and reply.functions):
         return (Lens(line, "not traced: this file runs when imported", panel, tells=True), declare)
     failure = facts.not_traced.failure if facts.not_traced else None

@@ -17,6 +17,7 @@ from jaxscope.semantics.model import FileModel, Function, TracedSite
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 from jaxscope.tracing.evidence import Evidence
+from jaxscope.tracing.recordings import recordings_for
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, NotTraced, TracedFunction, TraceReply
 
 _SOURCES = ("declared", "recorded", "run", "annotation", "call site", "guess")
@@ -80,6 +81,8 @@ class _Cache:
     generation: int = -1
     judgement: Judgement | None = None
     facts: tuple[FunctionFacts, ...] | None = None
+    recorded: tuple[Evidence | None] | None = None
+    """None: not looked for yet."""
     plans: dict[Finding, SourceChange | Refusal] = field(default_factory=dict)
 
 
@@ -177,7 +180,24 @@ class Workspace:
         traced = self._traced.get(self.witness(path, shown.function))
         return traced.jaxprs.get(shown.id) if traced else None
 
+    def recorded(self, path: str) -> Evidence | None:
+        """What recorded runs show of the present text of a file."""
+        cache = self._cached(path)
+        if cache.recorded is None:
+            recordings = recordings_for(path)
+            cache.recorded = (recordings.evidence(path, self.project) if recordings else None,)
+        return cache.recorded[0]
+
     def reply(self, path: str) -> TraceReply | None:
+        """What is known of a file's functions: from traces, and of those not traced here from recorded runs."""
+        traced, recorded = self.traces(path), self.recorded(path)
+        if traced is None or recorded is None:
+            return traced or (recorded.reply if recorded else None)
+        known = {(item.function, item.line) for item in traced.functions if item.path == path}
+        more = tuple(item for item in recorded.reply.functions if (item.function, item.line) not in known)
+        return replace(traced, functions=traced.functions + more)
+
+    def traces(self, path: str) -> TraceReply | None:
         """The last trace of a file, moved to the present text; also what traces of other files showed of it."""
         own = self._carried(path) if path in self._traced else None
         others = [

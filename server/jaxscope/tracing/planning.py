@@ -10,6 +10,7 @@ from jaxscope.config import Config
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.tracing.locations import import_name, is_under, project_root
+from jaxscope.tracing.recordings import recordings_for
 from jaxscope.tracing.signatures import annotated_signatures, declared_signatures
 from jaxscope.worker.jaxscope_worker.wire.messages import DeclaredSignature, TraceRequest
 
@@ -37,6 +38,9 @@ def plan(
     given = (DeclaredSignature(function, args, "declared", "--args"),) if args is not None and function else ()
     declared = tuple(item for item in declared_signatures(model) if not given or item.function != function)
     better = frozenset(item.function for item in (*given, *declared))
+    recordings = recordings_for(path)
+    recorded = tuple(item for item in recordings.signatures(model) if item.function not in better) if recordings else ()
+    better |= {item.function for item in recorded}
     annotated = annotated_signatures(model, project, better)
     callable_here = entry_names(model)
     return TraceRequest(
@@ -46,7 +50,7 @@ def plan(
         text=text,
         overlay=dict(overlay) if overlay else None,
         entries=tuple(entry for entry in entries if entry in callable_here),
-        declared=(*given, *declared, *annotated),
+        declared=(*given, *declared, *recorded, *annotated),
         allow_side_effects=config.trace.allow_side_effects,
         paths=() if os.path.realpath(folder) == os.path.realpath(root) else (folder,),
     )

@@ -123,13 +123,16 @@ def _signature(function: TracedFunction, model: FileModel) -> str | None:
     known = model.function(function.function)
     if known is None:
         return None
-    names = [parameter.name for parameter in known.parameters if parameter.kind not in ("star", "double-star")]
+    wanted = [parameter for parameter in known.parameters if parameter.kind not in ("star", "double-star")]
+    names = [parameter.name for parameter in wanted]
     given = list(function.parameters)
     if known.owner_class is not None and names[:1] in (["self"], ["cls"]):
         names = names[1:]
         given = given[1:] if given and given[0].name in ("self", "cls") else given
     if [parameter.name for parameter in given] != names[: len(given)]:
         return None
+    if not all(parameter.has_default for parameter in wanted[len(wanted) - len(names) + len(given) :]):
+        return None  # it has a new parameter
     if not all(_is_literal(one.type) if one.static else not _CUSTOM.search(one.type) for one in given):
         return None
     return ", ".join(parameter.type for parameter in given)
@@ -219,6 +222,17 @@ class _Now:
 
 def _holds(code: wire.Code, path: str, function: str, line: int) -> bool:
     return (code.path, code.function) == (path, function) and code.first <= line <= code.end
+
+
+def recordings_for(path: str) -> Recordings | None:
+    """The recorded runs that a file may be in: those of the nearest folder above it that has any."""
+    folder = os.path.dirname(os.path.abspath(path))
+    while not os.path.isdir(os.path.join(folder, wire.FOLDER)):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return recordings_of(folder)
 
 
 _readers: dict[str, tuple[Reader, object, Recordings]] = {}
