@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jaxscope.semantics import branches, calls, objects, purity
 from jaxscope.semantics.arguments import Given, arguments, bind, defaults, parameters
 from jaxscope.semantics.capture import Capture, Mark
+from jaxscope.semantics.capture_list import CaptureList, written
 from jaxscope.semantics.capture_origin import Origin
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.frames import Frame
@@ -31,13 +32,14 @@ from jaxscope.semantics.values import (
     leaves,
 )
 from jaxscope.semantics.vocabulary import METADATA
-from jaxscope.source.module import Chunk
 
 if TYPE_CHECKING:
     from jaxscope.semantics.model import FileModel
 
 
 _DEEPEST = 16
+Step = tuple[Scope, "bool | None"]
+"""A function whose code runs while tracing (None), or of which it was asked whether it is compiled by itself."""
 _PARTIAL_VIA = {"functools.partial": "functools.partial", "jax.tree_util.Partial": "tree_util.Partial"}
 
 
@@ -52,6 +54,22 @@ class Found:
     """Functions around the sites that were taken to be traced themselves."""
     asked: dict[Scope, bool]
     """Functions that were met, and whether they are compiled by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """What going into a function met that captures nothing."""
+
+    depth: int
+    compiled: frozenset[Scope]
+    trail: tuple[Step, ...]
+
+    def holds(self, compiled: frozenset[Scope], depth: int) -> bool:
+        """Would going there again, from that deep, meet the same?"""
+        return depth >= self.depth and (
+            compiled is self.compiled
+            or all(asked is None or (scope in compiled) is asked for scope, asked in self.trail)
+        )
 
 
 def _all_tracers(scope: Scope) -> dict[str, Value]:
@@ -78,8 +96,12 @@ class Walk:
         self.site = site
         self.origin = Origin(ev)
         self.ev = ev
-        self.found: dict[object, Capture] = {}
-        self.visited: set[object] = set()
+        self.list = CaptureList(model, site)
+        self.visited: dict[object, bool] = {}
+        """Functions that were gone into, and whether nothing is captured there for certain."""
+        self.trail: list[Step] = []
+        self.cut = 0
+        """How often a function was not gone into of which it is not known that nothing is captured there."""
         self.lexical = set(site.function.walk())
         self.outer_parameters: dict[tuple[Frame, str], _Outer] = {}
         """Parameters that stand for something from outside, by frame and name."""
@@ -96,7 +118,7 @@ class Walk:
         frame = Frame(function.scope, function.frame.model, self._home(function.frame), {}, traced=True)
         frame.parameters = self._parameters(target, function, frame)
         self._walk(function.scope, frame)
-        return list(self.found.values())
+        return list(self.list.found.values())
 
     def _home(self, frame: Frame) -> Frame:
         """`frame`, as it is while tracing when its function is traced."""
@@ -143,7 +165,7 @@ class Walk:
         argument = node.args[0] if isinstance(node, ast.Call) and node.args else None
         outer = _Outer("jitted-callable-object")
         if isinstance(argument, (ast.Name, ast.Attribute)):
-            outer = _Outer(outer.via, _written(chunk, argument), Mark(chunk, argument))
+            outer = _Outer(outer.via, written(chunk, argument), Mark(chunk, argument))
         self.outer_parameters[frame, name] = outer
 
     def _used_defaults(self, scope: Scope, home: Frame) -> dict[str, Value]:
@@ -181,13 +203,13 @@ class Walk:
             if isinstance(node, ast.Name):
                 bound = self.origin.of_name(node.id, model.scope_at(found, node), partial.frame)
             via = _PARTIAL_VIA.get(partial.kind, partial.kind)
-            self._keep(("partial", id(node)), _written(found, node), Mark(found, node), via, value, bound=bound)
+            self.list.keep(("partial", id(node)), written(found, node), Mark(found, node), via, value, bound=bound)
 
     # -- walking
 
     def _walk(self, scope: Scope, frame: Frame) -> None:
         self.ev.look_at(scope)
-        self.chunk.reached.add(scope)
+        self._step(scope, None)
         for read in scope.reads:
             if not branches.never_runs(self.ev, read.block, scope, frame):
                 self._read(read, scope, frame)
@@ -204,8 +226,15 @@ class Walk:
     def _is_compiled(self, scope: Scope) -> bool:
         """Has it a site of its own, which reports what it captures?"""
         compiled = scope in self.compiled
-        self.chunk.asked[scope] = compiled
+        self._step(scope, compiled)
         return compiled
+
+    def _step(self, scope: Scope, asked: bool | None) -> None:
+        self.trail.append((scope, asked))
+        if asked is None:
+            self.chunk.reached.add(scope)
+        else:
+            self.chunk.asked[scope] = asked
 
     def _read(self, read: Read, scope: Scope, frame: Frame) -> None:
         owner = self.ev.owner(read.name, scope)
@@ -258,7 +287,7 @@ class Walk:
                 key = self.ev.evaluate(link.slice, scope, frame)
                 if not isinstance(value, (Sequence, Mapping)) or not isinstance(key, Const):
                     return node, value, rest, container
-                container = container or (_written(scope.chunk, node), Mark(scope.chunk, node))
+                container = container or (written(scope.chunk, node), Mark(scope.chunk, node))
             after = self.ev.evaluate(link, scope, frame)
             if isinstance(after, Method) and isinstance(value, (Sequence, Mapping)):
                 return node, value, rest, container
@@ -298,9 +327,12 @@ class Walk:
         key = (scope, function.frame, _hashable(function.bound))
         if function.frame.traced and scope in self.lexical:
             return
-        if key in self.visited or self._is_compiled(scope) or self.depth > _DEEPEST:
+        if self._is_compiled(scope):
             return
-        self.visited.add(key)
+        if key in self.visited or self.depth > _DEEPEST:
+            self.cut += not self.visited.get(key)
+            return
+        self.visited[key] = False
         if given is None or target.chain or target.partials or target.instance is not None:
             values = _all_tracers(scope)
             names = parameters(scope.function_node)
@@ -309,13 +341,29 @@ class Walk:
         else:
             values = bind(self.ev, scope, given, function.frame, function.bound)
             values = {name: _not_made(item) for name, item in values.items()}
-        inner = Frame(scope, function.frame.model, function.frame, values, traced=True, depth=frame.depth + 1)
-        for name, item in values.items():
+        self.visited[key] = self._is_clean(
+            Frame(scope, function.frame.model, function.frame, values, traced=True, depth=frame.depth + 1), frame
+        )
+
+    def _is_clean(self, inner: Frame, outer: Frame) -> bool:
+        """Goes into a function, unless that was done before; does it capture nothing for certain?"""
+        key = _hashable((inner.scope, inner.parent, tuple((inner.parameters or {}).items())))
+        known = self.ev.clean.get(key)
+        if known is not None and known.holds(self.compiled, self.depth):
+            for step in known.trail:
+                self._step(*step)
+            return True
+        kept, cut, start = self.list.kept, self.cut, len(self.trail)
+        for name, item in (inner.parameters or {}).items():
             if isinstance(item, Instance) and (item.init is None or not item.init.traced):
-                self.outer_parameters[inner, name] = _Outer(self._object_via(frame, item))
+                self.outer_parameters[inner, name] = _Outer(self._object_via(outer, item))
         self.depth += 1
-        self._walk(scope, inner)
+        self._walk(inner.scope, inner)
         self.depth -= 1
+        if (kept, cut) != (self.list.kept, self.cut) or self.ev.spent:
+            return False
+        self.ev.clean[key] = Clean(self.depth, self.compiled, tuple(dict.fromkeys(self.trail[start:])))
+        return True
 
     def _object_via(self, frame: Frame, value: Instance) -> str:
         for name, item in (frame.parameters or {}).items():
@@ -335,13 +383,13 @@ class Walk:
         stays = purity.what_stays(self.ev, read.node, value, scope, frame)
         if at is None or stays is None:
             return
-        self._keep(
+        self.list.keep(
             ("made", id(at)),
             read.name,
             Mark(at.scope.chunk, at.node),
             "numpy-made-inside",
             stays,
-            inner=self._inner(owner),
+            inner=self.list.inner(owner),
         )
 
     def _made_inline(self, call: ast.Call, scope: Scope, frame: Frame) -> None:
@@ -350,8 +398,8 @@ class Walk:
         if not purity.used_on_the_spot(top, scope) or not isinstance(value, Array):
             return
         mark = Mark(scope.chunk, top)
-        name, inner = _written(scope.chunk, top), self._inner(scope)
-        self._keep(("made", id(top)), name, mark, "numpy-made-inside", value, inner=inner)
+        name, inner = written(scope.chunk, top), self.list.inner(scope)
+        self.list.keep(("made", id(top)), name, mark, "numpy-made-inside", value, inner=inner)
 
     # -- reporting
 
@@ -365,7 +413,7 @@ class Walk:
     ) -> None:
         scope = read.scope
         via, part_of = how
-        name = _written(scope.chunk, node)
+        name = written(scope.chunk, node)
         owner = self.ev.owner(read.name, scope)
         in_module = owner is None or owner.kind == "module"
         home = frame if owner is None or in_module else self.ev.frame_of(owner, frame)
@@ -377,84 +425,21 @@ class Walk:
         # A global that several files import is one array.
         of_module = id(bound.node) if bound is not None else frame.model.path
         key: tuple[object, ...] = (of_module if in_module else id(owner), name)
-        inner = self._inner(scope)
+        inner = self.list.inner(scope)
         if outer is not None and outer.at is not None and outer.written is not None:
             name = outer.written + name[len(read.name) :]
-            self._keep(key, name, outer.at, via, value, inner=inner, bound=bound, part_of=part_of, read_at=mark)
+            self.list.keep(key, name, outer.at, via, value, inner=inner, bound=bound, part_of=part_of, read_at=mark)
         else:
-            self._keep(key, name, mark, via, value, inner=inner, bound=bound, part_of=part_of)
-
-    def _keep(
-        self,
-        key: object,
-        name: str,
-        at: Mark,
-        via: str,
-        value: Value,
-        *,
-        inner: Scope | None = None,
-        bound: Mark | None = None,
-        part_of: tuple[str, Mark] | None = None,
-        read_at: Mark | None = None,
-    ) -> None:
-        """Takes a capture down; of several reads of one thing the first is shown."""
-        found = tuple(leaves(value))
-        if not found:
-            return
-        container = not isinstance(value, Array)
-        also = [] if read_at is None else [read_at]
-        capture = Capture(self.site, name, at, via, found, container, inner, bound, part_of, also)
-        kept = self.found.get(key)
-        if kept is None:
-            self.found[key] = capture
-            return
-        first, later = (kept, capture) if self._before(kept.at, at) else (capture, kept)
-        for mark in (later.at, *later.also):
-            if mark.node is not first.at.node and mark not in first.also and mark.chunk.facts["model"] is self.model:
-                first.also.append(mark)
-        self.found[key] = first
-
-    def _before(self, one: Mark, other: Mark) -> bool:
-        """Does `one` come first? The compiled function's own body before what it calls."""
-        body = self.site.function
-        own = [self._within(mark, body) for mark in (one, other)]
-        if own[0] != own[1]:
-            return own[0]
-        if one.chunk is not other.chunk:
-            return True
-        return _order(one.node) <= _order(other.node)
-
-    def _within(self, mark: Mark, body: Scope) -> bool:
-        node = body.function_node
-        if mark.chunk is not body.chunk:
-            return False
-        return _order(node) <= _order(mark.node) <= (node.end_lineno or 0, node.end_col_offset or 0)
-
-    def _inner(self, scope: Scope) -> Scope | None:
-        at: Scope | None = scope.owner()
-        while at is not None and not at.is_function:
-            at = at.parent
-        return None if at is None or at is self.site.function else at
-
-
-def _order(node: ast.AST) -> tuple[int, int]:
-    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+            self.list.keep(key, name, mark, via, value, inner=inner, bound=bound, part_of=part_of)
 
 
 def _not_made(value: Value) -> Value:
     return replace(value, made=False) if isinstance(value, Array) and value.made else value
 
 
-def _hashable(value: Value | None) -> object:
+def _hashable(value: object) -> object:
     try:
         hash(value)
     except TypeError:
         return id(value)
     return value
-
-
-def _written(chunk: Chunk, node: ast.expr) -> str:
-    """The expression as the user wrote it, on one line."""
-    model: FileModel = chunk.facts["model"]
-    text = ast.unparse(node) if chunk.broken else model.module.source(model.module.range(chunk, node))
-    return " ".join(text.split())

@@ -34,6 +34,7 @@ from jaxscope.semantics.values import (
 from jaxscope.semantics.vocabulary import canonical
 
 if TYPE_CHECKING:
+    from jaxscope.semantics.capture_walk import Clean
     from jaxscope.semantics.model import FileModel
     from jaxscope.semantics.project import Project
 
@@ -60,6 +61,8 @@ class Evaluator:
         self.generic: dict[Scope, Frame] = {}
         self.modules: dict[FileModel, Frame] = {}
         self.results: dict[object, Value] = {}
+        self.clean: dict[object, Clean] = {}
+        """Functions that were gone into and capture nothing, with their arguments."""
 
     # -- what was looked at
 
@@ -91,6 +94,11 @@ class Evaluator:
         """Itself, with the whole budget."""
         self.steps = self.level = 0
         return self
+
+    @property
+    def spent(self) -> bool:
+        """Is the budget used up?"""
+        return self.steps > _BUDGET
 
     # -- frames
 
