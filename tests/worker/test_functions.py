@@ -210,12 +210,12 @@ def test_trees_are_written_in_short_form(reply: TraceReply) -> None:
 
 def test_static_values_make_signatures_of_their_own(reply: TraceReply) -> None:
     found = [f for f in reply.functions if f.function == "sized"]
-    assert [[p.type for p in f.parameters] for f in found] == [["f32[]", "4"], ["f32[]", "5"]]
+    assert [[p.type for p in f.parameters] for f in found] == [["~f32[]", "4"], ["~f32[]", "5"]]
 
 
 def test_keys_booleans_variadic_and_named_arguments(reply: TraceReply) -> None:
     assert signature(reply, "keyed") == [
-        ("key", "key<fry>[]"), ("flag", "bool[]"), ("rest[0]", "f32[]"), ("bias", "i32[]"),
+        ("key", "key<fry>[]"), ("flag", "bool[]"), ("rest[0]", "~f32[]"), ("bias", "~i32[]"),
     ]  # fmt: skip
 
 

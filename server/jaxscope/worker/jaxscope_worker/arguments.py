@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-_GENERATORS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
-"""Name in a key array's dtype, `key<fry>`, to name of the generator."""
+from . import jax_compat
+
 _INTEGERS = 7
 """Integers are 1 to this: they are sizes, indices and labels more often than data."""
 
@@ -43,7 +43,7 @@ def _special(aval: Any, seed: int) -> Any:
     if not _is_key(aval.dtype):
         return np.zeros(aval.shape, aval.dtype)  # float0 holds nothing
     name = str(aval.dtype).partition("<")[2].rstrip(">")
-    key = jax.random.key(seed, impl=_GENERATORS.get(name, name))
+    key = jax.random.key(seed, impl=jax_compat.GENERATORS.get(name, name))
     return jax.random.split(key, tuple(aval.shape)) if aval.shape else key
 
 

@@ -111,7 +111,8 @@ def _observed_pmap(info: Any, fun: Any) -> Any:
 
 
 def _staged(result: Any) -> Inferred:
-    return Inferred({"jaxpr": core.ClosedJaxpr(result[0], result[1])}, 0)
+    # pmap drops no dead code before it lowers.
+    return Inferred({"jaxpr": core.ClosedJaxpr(result[0], result[1]), "keep_unused": True}, 0)
 
 
 def _user_trace(
@@ -180,6 +181,17 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
+def without_dead_code(closed: Any) -> Any:
+    """The closed jaxpr as JAX lowers it, without the equations and constants that it has no use for."""
+    inner = closed.jaxpr if hasattr(closed, "jaxpr") else closed
+    if not hasattr(partial_eval, "dce_jaxpr_consts"):
+        return closed
+    left, used, _ = partial_eval.dce_jaxpr_consts(inner, [True] * len(inner.outvars))
+    if hasattr(left, "consts"):
+        return left
+    return core.ClosedJaxpr(left, [const for const, is_used in zip(closed.consts, used, strict=True) if is_used])
+
+
 def printed(jaxpr: Any) -> tuple[str, dict[Any, str]]:
     """The text of a closed jaxpr, and the names that its variables have in it. No array is printed."""
     inner = jaxpr.jaxpr if hasattr(jaxpr, "jaxpr") else jaxpr
@@ -209,13 +221,19 @@ def raw_frames(eqn: Any) -> list[tuple[CodeType, int]]:
     return list(zip(codes, instructions, strict=False))
 
 
-def pytree_children(value: Any) -> list[tuple[str, Any]] | None:
-    """One level of a pytree: (path as written, child). None when it is a leaf."""
-    flatten = jax.tree_util.tree_flatten_with_path
-    leaves, _ = flatten(value, is_leaf=lambda inner: inner is not value)
+def tree_children(value: Any) -> list[tuple[str | None, Any]] | None:
+    """One level of a pytree: (name of a field or text key, child); None for one that has no name.
+
+    None when `value` is a leaf.
+    """
+    leaves, _ = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda inner: inner is not value)
     if len(leaves) == 1 and not leaves[0][0]:
         return None
-    return [(jax.tree_util.keystr(path), child) for path, child in leaves]
+    found = []
+    for (step, *_), child in leaves:
+        name = getattr(step, "name", getattr(step, "key", None))
+        found.append((name if isinstance(name, str) else None, child))
+    return found
 
 
 def canonical_dtype(dtype: Any) -> Any:
@@ -242,6 +260,29 @@ def sharding_of(value: Any) -> str | None:
 def warm_up() -> None:
     """Traces once, so that what JAX imports late is there. Starts no backend."""
     jax.jit(lambda x: jax.numpy.tanh(x @ x).sum()).trace(jax.ShapeDtypeStruct((2, 2), np.float32))
+
+
+def weak_struct(shape: tuple[int, ...], dtype: Any) -> Any:
+    """A weakly typed argument: what a Python number is, or what comes of one."""
+    try:
+        return jax.ShapeDtypeStruct(shape, dtype, weak_type=True)
+    except TypeError:  # 0.4.30
+        return core.ShapedArray(shape, dtype, weak_type=True)
+
+
+GENERATORS = {"": None, "fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
+"""Name in a key array's dtype, `key<fry>`, to name of the generator."""
+
+
+def key_dtype(kind: str = "") -> Any:
+    """The dtype of random keys of a kind, `fry` or `rbg`; of the default one where it is empty."""
+    impl = GENERATORS.get(kind, kind)
+    return jax.eval_shape(lambda: jax.random.key(0, impl=impl)).dtype
+
+
+def is_weak(value: Any) -> bool:
+    """Is its dtype only what JAX made of a Python number?"""
+    return bool(getattr(value, "weak_type", False))
 
 
 def devices() -> Devices | None:

@@ -1,4 +1,5 @@
-"""Avals in short form, `f32[3,700]`, and trees of them; static values by a repr that shows no array."""
+"""Avals in short form, `f32[3,700]`, and trees of them, as `declaring` reads them and with JAX's mark for weak types,
+`~f32[]`; static values by a repr that shows no array."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import jax_compat
+from . import declaring, jax_compat
 
 _LETTERS = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
 _TREE_LEAVES = 200
@@ -43,11 +44,10 @@ def _tree(value: Any, budget: list[int]) -> str:
     if budget[0] <= 0:
         return "…"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_tree(child, budget)}" for key, child in value.items()) + "}"
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        inside = ", ".join(f"{n}: {_tree(c, budget)}" for n, c in zip(value._fields, value, strict=False))
-        return f"{type(value).__name__}({inside})"
-    if isinstance(value, tuple):
+        return (
+            "{" + ", ".join(f"{declaring.key_text(key)}: {_tree(child, budget)}" for key, child in value.items()) + "}"
+        )
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return "(" + ", ".join(_tree(child, budget) for child in value) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, list):
         return "[" + ", ".join(_tree(child, budget) for child in value) + "]"
@@ -60,11 +60,15 @@ def _tree(value: Any, budget: list[int]) -> str:
     if leaf is not None:
         budget[0] -= 1
         return leaf
-    children = jax_compat.pytree_children(value)
+    children = jax_compat.tree_children(value)
     if children is None:
         return type(value).__name__
-    inside = ", ".join(f"{path.lstrip('.')}: {_tree(child, budget)}" for path, child in children)
-    return f"{type(value).__name__}({inside})"
+    inside = (_named(name) + _tree(child, budget) for name, child in children)
+    return f"{type(value).__name__}({', '.join(inside)})"
+
+
+def _named(name: str | None) -> str:
+    return f"{declaring.key_text(name)}: " if name is not None else ""
 
 
 def _leaf(value: Any) -> str | None:
@@ -73,10 +77,11 @@ def _leaf(value: Any) -> str | None:
     if isinstance(value, (int, float, complex)) and not hasattr(value, "dtype"):
         kind = {int: np.int64, float: np.float64, complex: np.complex128}
         wanted = next(dtype for python, dtype in kind.items() if isinstance(value, python))
-        return f"{short_dtype(jax_compat.canonical_dtype(wanted))}[]"
+        return f"~{short_dtype(jax_compat.canonical_dtype(wanted))}[]"
     if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type):
         dtype = jax_compat.canonical_dtype(value.dtype)
-        return f"{short_dtype(dtype)}[{','.join(map(str, value.shape))}]"
+        weak = "~" if jax_compat.is_weak(value) else ""
+        return f"{weak}{short_dtype(dtype)}[{','.join(map(str, value.shape))}]"
     return None
 
 

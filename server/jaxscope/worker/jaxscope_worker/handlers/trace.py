@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import jax
 
-from .. import declaring, guard, importing, jax_compat, targets
+from .. import declaring, functions, guard, importing, jax_compat, objects, targets
 from ..failing import failure_of
 from ..observing import Observer
 from ..reporting import Reporter
@@ -41,9 +41,9 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
     finally:
         jax_compat.observe(None)
     session.module = run.module
-    functions = Reporter(run.observer, session).functions()
+    traced = Reporter(run.observer, session).functions()
     return TraceReply(
-        functions=functions,
+        functions=traced,
         not_traced=(*run.observer.failed, *run.not_traced),
         denied=tuple(denied),
         failure=run.failure,
@@ -85,7 +85,7 @@ class _Run:
     def _entry(self, module: ModuleType, entry: str) -> bool:
         self.observer.source, self.observer.origin = "run", f"{entry}()"
         try:
-            function = _attribute(module, entry)
+            function = functions.attribute(module, entry)
         except LookupError as error:
             self.failure = Failure("user-error", str(error))
             return False
@@ -103,13 +103,13 @@ class _Run:
         self.observer.source, self.observer.origin = declared.source, declared.origin
         failed_before = len(self.observer.failed)
         try:
-            function = _declared_function(module, declared.function)
-            arguments = declaring.parse(declared.signature)
+            function = functions.find(module, declared.function, self.files, declared.line)
+            arguments = declaring.parse(declared.signature, objects.Builder(module))
         except (LookupError, declaring.BadSignature) as error:
             self.not_traced.append(self._not_traced(module, declared, str(error), None))
             return
         try:
-            traceable(function).trace(*arguments)
+            functions.traceable(function).trace(*arguments.args, **arguments.kwargs)
         except BaseException as error:
             failure = failure_of(error, self.files)
             if len(self.observer.failed) == failed_before:
@@ -122,7 +122,9 @@ class _Run:
     ) -> NotTraced:
         line = 0
         try:
-            function = targets.user_function(_declared_function(module, declared.function), self.files)
+            function = targets.user_function(
+                functions.find(module, declared.function, self.files, declared.line), self.files
+            )
             if function is not None:
                 line = targets.describe(function, self.files).line
         except LookupError:
@@ -133,18 +135,6 @@ class _Run:
         )  # fmt: skip
 
 
-def traceable(function: Any) -> Any:
-    """`function` if it is jitted, the jitted function inside a decorator, or `function` jitted now."""
-    inner = function
-    for _ in range(20):
-        if callable(getattr(inner, "trace", None)) and callable(getattr(inner, "lower", None)):
-            return inner
-        inner = getattr(inner, "__wrapped__", None)
-        if inner is None:
-            break
-    return jax.jit(function)
-
-
 def _finish(result: Any) -> None:
     """Computations run behind the program's back; their errors are the entry's."""
     if result is not None:
@@ -152,52 +142,3 @@ def _finish(result: Any) -> None:
             jax.block_until_ready(result)
         except TypeError:
             return
-
-
-def _attribute(module: ModuleType, dotted: str) -> Any:
-    value: Any = module
-    for name in dotted.split("."):
-        if not hasattr(value, name):
-            raise LookupError(f"{module.__name__} has no {dotted}")
-        value = getattr(value, name)
-    return value
-
-
-def _declared_function(module: ModuleType, qualname: str) -> Any:
-    """The function of a declared signature; a method comes bound to an instance that the module has."""
-    if "<locals>" in qualname:
-        raise LookupError(f"{qualname} exists only while {qualname.split('.<locals>')[0]} runs")
-    owner_name, _, name = qualname.rpartition(".")
-    if not owner_name:
-        return _attribute(module, qualname)
-    owner = _attribute(module, owner_name)
-    if not isinstance(owner, type):
-        return _attribute(module, qualname)
-    stored = next((vars(cls)[name] for cls in owner.__mro__ if name in vars(cls)), None)
-    if stored is None:
-        raise LookupError(f"{owner_name} has no {name}")
-    if isinstance(stored, (staticmethod, classmethod)):
-        return getattr(owner, name)
-    for value in vars(module).values():
-        if isinstance(value, owner):
-            return _bound(stored, value)
-    raise LookupError(f"no instance of {owner_name} exists once {module.__name__} is imported")
-
-
-def _bound(stored: Any, instance: Any) -> Any:
-    if isinstance(stored, FunctionType) and not hasattr(stored, "__wrapped__"):
-        return getattr(instance, stored.__name__)
-    return _WithInstance(stored, instance)
-
-
-class _WithInstance:
-    """A jitted method with its instance: as static or traced first argument, as it was declared."""
-
-    def __init__(self, method: Any, instance: Any) -> None:
-        self._method, self._instance = traceable(method), instance
-
-    def trace(self, *arguments: Any) -> Any:
-        return self._method.trace(self._instance, *arguments)
-
-    def lower(self, *arguments: Any) -> Any:
-        return self.trace(*arguments).lower()

@@ -88,6 +88,8 @@ class DeclaredSignature:
     source: Literal["declared", "recorded", "annotation", "call site", "guess"]
     origin: str = ""
     """Where it stands, for showing: `case.py:12`."""
+    line: int = 0
+    """Of the def or lambda; 0 where the name alone tells which function is meant."""
 
 
 @dataclass(frozen=True)
