@@ -25,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     _fix(commands.add_parser("fix", help="apply a rule's fixes"))
     _show(commands.add_parser("show", help="print one stage of one function"))
     _time(commands.add_parser("time", help="time the stages of one function"))
+    _record(commands.add_parser("record", help="run a program as it is and record what it traces"))
     _explain(commands.add_parser("explain", help="print the documentation of a rule"))
     _serve(commands.add_parser("serve", help="run the language server"))
     return top
@@ -68,6 +69,17 @@ def _time(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compare", action="store_true", help="measure captured against hoisted")
     _format(parser)
     _tracing(parser, optional=False)
+
+
+def _record(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "jaxscope record [OPTION...] SCRIPT [ARG...]\n       jaxscope record [OPTION...] -m MODULE [ARG...]"
+    parser.add_argument("--python", metavar="PATH", help="interpreter that runs the program")
+    _format(parser)
+    parser.add_argument("--output", metavar="FILE", help="write the report to this file")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print no report")
+    parser.add_argument("-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help="run a module")
+    parser.add_argument("program", metavar="SCRIPT", nargs=argparse.REMAINDER, help="file to run, with its arguments")
+    parser.set_defaults(run=[], timeout=None)
 
 
 def _explain(parser: argparse.ArgumentParser) -> None:
