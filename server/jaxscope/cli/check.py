@@ -6,7 +6,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_all_start_methods, get_context
 
@@ -16,12 +16,15 @@ from jaxscope.cli.options import colour_wanted
 from jaxscope.cli.progress import progress
 from jaxscope.cli.report import INTERNAL, FileReport, Report
 from jaxscope.cli.settings import Settings
-from jaxscope.cli.targets import Target, chunks, targets
+from jaxscope.cli.targets import Target, parts, size, targets
 from jaxscope.rules.finding import SEVERITIES
 
 PROCESSES = 2
 WORTH_PROCESSES = 400_000
 """Bytes of source from which a second process is faster than one."""
+PARTS = 16
+MOST_KEPT = 4 << 20
+"""Bytes of source whose trees a process keeps."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,50 +67,57 @@ def _reports(group: Group, bar: bool) -> list[FileReport]:
         wanted = group.to_trace()
         with progress("tracing", len(wanted), bar) as step:
             group.trace(wanted, step)
-    elif (found := _in_processes(group, bar)) is not None:
+        return [group.report(target) for target in group.targets]
+    if (found := _in_processes(group, bar)) is not None:
         return found
     with progress("reading", len(group.targets), bar) as step:
-        return [_after(group.report(target), step) for target in group.targets]
-
-
-def _after(report: FileReport, step: Callable[[], None]) -> FileReport:
-    step()
-    return report
+        return list(_one_by_one(group, group.targets, step))
 
 
 def _in_processes(group: Group, bar: bool) -> list[FileReport] | None:
     """The static reports by two processes; None where one will do."""
-    relevant = [target for target in group.targets if target.relevant]
-    if (os.cpu_count() or 1) < PROCESSES or sum(_size(target.path) for target in relevant) < WORTH_PROCESSES:
+    closely = sum(size(target.path) for target in group.targets if target.compiles)
+    if (os.cpu_count() or 1) < PROCESSES or closely < WORTH_PROCESSES:
         return None
     method = "fork" if "fork" in get_all_start_methods() and sys.platform != "darwin" else "spawn"
+    made = ProcessPoolExecutor(PROCESSES, get_context(method), _begin, (group.root, group.settings))
     found: dict[str, FileReport] = {target.path: FileReport(target.path) for target in group.targets}
-    with progress("reading", len(relevant), bar) as step, ProcessPoolExecutor(PROCESSES, get_context(method)) as pool:
-        # More chunks than processes, so that the bar moves and neither waits long for the other.
-        work = chunks(relevant, max(PROCESSES, min(len(relevant) // 8, 16)))
-        for future in as_completed([pool.submit(_static, group.root, group.settings, part) for part in work]):
+    with progress("reading", len(group.targets), bar) as step, made as pool:
+        # More parts than processes, so that the bar moves and neither waits long for the other.
+        for future in as_completed([pool.submit(_static, part) for part in parts(group.targets, PARTS)]):
             for report in future.result():
                 found[report.path] = report
                 step()
     return list(found.values())
 
 
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
+_group: Group
+"""The project that this process reports of."""
 
 
-def _static(root: str, settings: Settings, part: list[Target]) -> list[FileReport]:
+def _begin(root: str, settings: Settings) -> None:
+    global _group
     gc.disable()
-    group = Group(root, settings, part, ())
-    return [group.report(target) for target in part]
+    _group = Group(root, settings, [], ())
+
+
+def _static(part: list[Target]) -> list[FileReport]:
+    return list(_one_by_one(_group, part, lambda: None))
+
+
+def _one_by_one(group: Group, part: list[Target], step: Callable[[], None]) -> Iterator[FileReport]:
+    """The reports of files whose project stays as it is; what was read for some is kept for the next, within bounds."""
+    for target in part:
+        group.workspace.project.fixed = True
+        yield group.report(target)
+        step()
+        if group.workspace.project.size > MOST_KEPT:
+            group.forget()
 
 
 def _report(every: list[Group], files: list[FileReport]) -> Report:
     shown = {finding.path for file in files for finding in file.findings}
-    modules = ((path, group.workspace.project.module(path)) for group in every for path in shown)
-    texts = {path: module.text for path, module in modules if module is not None}
+    read = ((path, group.workspace.project.text(path)) for group in every for path in shown)
+    texts = {path: text for path, text in read if text is not None}
     hello = next((group.hello for group in every if group.hello), None)
     return Report(hello, tuple(files), texts)

@@ -26,7 +26,7 @@ from jaxscope.cli.report import (
 from jaxscope.cli.settings import Settings, settings_for
 from jaxscope.cli.targets import Target, shown_path
 from jaxscope.ide.workspace import Workspace
-from jaxscope.source.files import not_python
+from jaxscope.source.files import not_python, parses
 from jaxscope.tracing.locations import project_root
 from jaxscope.tracing.planning import entry_names, plan
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TraceRequest
@@ -54,6 +54,10 @@ class Group:
     _pool: Pool | None = None
 
     def __post_init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Lets go of all that was read."""
         self.workspace = Workspace(self.root, self.settings.config)
 
     def pool(self, *, spare: bool = False) -> Pool:
@@ -145,14 +149,20 @@ class Group:
     def report(self, target: Target) -> FileReport:
         """What there is to say of one file, by now. A fault of ours in one file does not stop the others."""
         try:
-            if not target.relevant and self.workspace.recorded(target.path) is None:
-                return FileReport(target.path)
-            return self._report(target)
+            return FileReport(target.path) if self._has_nothing(target) else self._report(target)
         except Exception as error:
             log(traceback.format_exc())
             return FileReport(
                 target.path, errors=(ErrorRow(target.path, 1, INTERNAL, f"{type(error).__name__}: {error}"),)
             )
+
+    def _has_nothing(self, target: Target) -> bool:
+        """Is there nothing to say of the file, not even that it does not parse?"""
+        if self.workspace.recorded(target.path) is not None:
+            return False
+        if not target.relevant:
+            return True
+        return not target.compiles and not self.settings.trace and parses(target.path)
 
     def _report(self, target: Target) -> FileReport:
         module = self.workspace.project.module(target.path)

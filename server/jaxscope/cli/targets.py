@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope.cli.problem import Problem
+from jaxscope.semantics import prefilter
 from jaxscope.semantics.project import Project
-
-_MENTIONS_JAX = re.compile(rb"jax|flax|equinox|haiku|optax|numpyro")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,9 @@ class Target:
     named: bool
     """Was it named itself, not found in a folder?"""
     relevant: bool
-    """Can there be anything to say of it? Files that never mention JAX are not parsed."""
+    """Can there be anything to say of it? Files that never mention JAX are not read closely."""
+    compiles: bool = True
+    """Can it have findings of its own, without a trace? Files that compile nothing are not parsed."""
 
 
 def targets(paths: Sequence[str]) -> list[Target]:
@@ -31,22 +32,24 @@ def targets(paths: Sequence[str]) -> list[Target]:
     for path in paths:
         full = os.path.realpath(path)
         if os.path.isdir(full):
-            for file in sorted(map(os.path.realpath, Project(full).python_files())):
-                found.setdefault(file, Target(file, False, mentions_jax(file)))
+            for target in _in_folder(full):
+                found.setdefault(target.path, target)
         elif os.path.isfile(full):
-            found[full] = Target(full, True, True)
+            found[full] = Target(full, True, True, True)
         else:
             raise Problem(f"no such file or folder: {path}")
     return list(found.values())
 
 
-def mentions_jax(path: str) -> bool:
-    """Does the file's text have the name of JAX or of a library around it? True where it cannot be read."""
-    try:
-        with open(path, "rb") as stream:
-            return _MENTIONS_JAX.search(stream.read()) is not None
-    except OSError:
-        return True
+def _in_folder(folder: str) -> Iterator[Target]:
+    looks = {}
+    files = sorted(map(os.path.realpath, Project(folder).python_files()))
+    for file in files:
+        with contextlib.suppress(OSError), open(file, "rb") as stream:
+            looks[file] = prefilter.look(stream.read())
+    compiling = prefilter.compiling(looks)
+    for file in files:
+        yield Target(file, False, file not in looks or looks[file].mentions_jax, file not in looks or file in compiling)
 
 
 def split_target(text: str) -> tuple[str, str]:
@@ -71,18 +74,22 @@ def _below(path: str) -> bool:
     return path == here or path.startswith(here.rstrip(os.sep) + os.sep)
 
 
-def chunks(items: Sequence[Target], count: int) -> Iterable[list[Target]]:
-    """`items` dealt out into `count` lists of about the same work."""
-    lists: list[list[Target]] = [[] for _ in range(count)]
-    loads = [0] * count
-    for item in sorted(items, key=lambda target: -_bytes(target.path)):
-        least = loads.index(min(loads))
-        lists[least].append(item)
-        loads[least] += _bytes(item.path) + 1
-    return lists
+def parts(items: Sequence[Target], count: int) -> list[list[Target]]:
+    """`items` in order, cut into at most `count` parts of about the same size."""
+    most = sum(size(item.path) for item in items) / count
+    found: list[list[Target]] = [[]]
+    load = 0.0
+    for item in items:
+        if load >= most:
+            found.append([])
+            load -= most
+        found[-1].append(item)
+        load += size(item.path)
+    return found
 
 
-def _bytes(path: str) -> int:
+def size(path: str) -> int:
+    """Bytes of the file; 0 where that cannot be told."""
     try:
         return os.path.getsize(path)
     except OSError:

@@ -28,6 +28,11 @@ class Project:
         """Do the files stay as they are from now on? Then what is worked out serves all of them, instead of being kept
         apart for each part of a file with what it rests on."""
 
+    @property
+    def size(self) -> int:
+        """Characters of source whose trees are kept."""
+        return sum(len(module.text) for _, module in self._disk.values())
+
     # -- texts
 
     def module(self, path: str) -> Module | None:

