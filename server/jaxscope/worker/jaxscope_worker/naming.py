@@ -19,7 +19,7 @@ import numpy as np
 from . import arrays, expressions, jax_compat
 from .reaching import Index, Reached
 from .sources import UserFiles
-from .targets import Target
+from .targets import Target, bound_by_partial
 from .wire.messages import Place
 
 _LIBRARIES = ("jax", "jaxlib", "numpy")
@@ -200,6 +200,23 @@ def find(constant: Any, scopes: list[Scope], index: Index) -> Name | None:
         for candidate in _passed(scopes, index):
             if accepts(candidate.reached.value):
                 return _named(candidate, constant, accepts is view)
+    return None
+
+
+def of_partial(constant: Any, fun: Any, callers: list[FrameType], files: UserFiles) -> Name | None:
+    """The name of an array that `partial` binds to a library's function, as the frames that call it know it."""
+    constant = jax_compat.unwrapped(constant)
+    key, index = arrays.key_of(constant), Index()
+    for argument in bound_by_partial(fun):
+        reached = next((r for r in index.arrays(argument) if arrays.key_of(r.value) == key), None)
+        if reached is None:
+            continue
+        for frame in callers:
+            names = (n for held in (frame.f_locals, frame.f_globals) for n, v in held.items() if v is argument)
+            for name in names:
+                owner = files.qualname(frame.f_code)
+                path, dtype = name + reached.path, str(reached.value.dtype)
+                return Name(path, "partial", owner, _representation(constant, reached.value, path, False), dtype)
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 import threading
 import time
@@ -11,7 +13,7 @@ from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Any
 
-from . import arrays, expressions, jax_compat, naming, retracing, signatures, targets
+from . import arrays, expressions, jax_compat, libraries, naming, retracing, signatures, targets
 from .failing import failure_of
 from .jax_compat import Inferred, JitCall
 from .reaching import Index
@@ -103,7 +105,8 @@ class Observer:
         is_function = isinstance(call.fun, FunctionType)
         if is_function and call.fun in self._foreign:
             return None
-        target = targets.find(call, self.files)
+        written = libraries.as_written(call, caller)
+        target = targets.find(written, self.files)
         if target is None and _is_jax(call.fun):
             if is_function:
                 self._foreign.add(call.fun)
@@ -114,7 +117,7 @@ class Observer:
             number=0,
             call=call,
             target=target,
-            parameters=_parameters(call, target),
+            parameters=_parameters(written, target),
             jitted_at=self.files.frame_place(at) if isinstance(at, FrameType) else None,
             source=self.source,
             origin=self.origin,
@@ -210,6 +213,8 @@ class Observer:
             record.index = Index()
         scopes = naming.scopes_of_frames(frames, record.target, self.files)
         found = naming.find(value, scopes, record.index)
+        if found is None and isinstance(record.call.fun, functools.partial):
+            found = naming.of_partial(value, record.call.fun, self._callers(frame), self.files)
         record.keep.append(value)
         if found is not None:
             record.names[key] = found
@@ -228,6 +233,17 @@ class Observer:
                 found.append(frame)
             frame = frame.f_back
         return found[::-1]
+
+    def _callers(self, frame: FrameType | None) -> list[FrameType]:
+        """The user's frames around the running trace, innermost first."""
+        while frame is not None and frame.f_code is not jax_compat.USER_BOUNDARY:
+            frame = frame.f_back
+        found: list[FrameType] = []
+        while frame is not None:
+            if self.files.owns(frame.f_code.co_filename):
+                found.append(frame)
+            frame = frame.f_back
+        return found
 
     def _calling(self, frame: FrameType | None) -> Any:
         """The user's frame that called; _NOT_COMPILED when JAX was only asked for shapes or a jaxpr."""
@@ -252,7 +268,7 @@ def _is_jax_file(filename: str) -> bool:
 
 
 def _is_jax(fun: Any) -> bool:
-    code = getattr(fun, "__code__", None)
+    code = getattr(inspect.unwrap(fun), "__code__", None)
     if code is not None:
         return _is_jax_file(code.co_filename)
     return type(fun).__module__.split(".")[0] in ("jax", "jaxlib")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from . import jax_compat
+from . import jax_compat, libraries
 
 DEPTH = 7
 NODES = 20_000
@@ -91,7 +91,11 @@ def children(value: Any) -> Iterator[tuple[str, str, Any]]:
         for name, child in value.keywords.items():
             yield f".keywords[{name!r}]", "keywords", child
     elif not jax_compat.is_tracer(value) and type(value).__module__.split(".")[0] not in _LIBRARIES:
-        yield from _attributes(value)
+        for step, name, child in _attributes(value):
+            if libraries.is_unwritten(value, name):
+                yield "", "", child
+            elif not libraries.is_internal(child):
+                yield step, name, child
 
 
 def _attributes(value: Any) -> Iterator[tuple[str, str, Any]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import FunctionType, MethodType
 from typing import Any
 
+from . import libraries
 from .jax_compat import JitCall
 from .sources import UserFiles
 
@@ -33,6 +34,8 @@ class _Binding:
     positional: int = 0
     named: set[str] = field(default_factory=set)
     receiver: str | None = None
+    before: int = 0
+    """Parameters of a library's wrapper that come before those of the function in it: `params, *args`."""
 
 
 def find(call: JitCall, files: UserFiles) -> Target | None:
@@ -66,6 +69,9 @@ def _unwrap(fun: Any, files: UserFiles, binding: _Binding) -> FunctionType | Non
             binding.positional += len(fun.args)
             binding.named |= set(fun.keywords)
             fun = fun.func
+        elif (body := libraries.body_of(fun)) is not None:
+            binding.before += _leading(fun)
+            fun = body
         elif isinstance(fun, MethodType):
             binding.receiver = "self"
             fun = fun.__func__
@@ -75,6 +81,7 @@ def _unwrap(fun: Any, files: UserFiles, binding: _Binding) -> FunctionType | Non
             inner = getattr(fun, "__wrapped__", None)
             if inner is None and mine is None:
                 inner = next(_user_functions(fun, files), None)
+                binding.before += _leading(fun)
             if inner is None:
                 return mine
             fun = inner
@@ -86,6 +93,23 @@ def _unwrap(fun: Any, files: UserFiles, binding: _Binding) -> FunctionType | Non
         else:
             return mine
     return mine
+
+
+def bound_by_partial(fun: Any) -> Iterator[Any]:
+    """The arguments that `partial` binds to a callable."""
+    while isinstance(fun, functools.partial):
+        yield from (*fun.args, *fun.keywords.values())
+        fun = fun.func
+
+
+def _leading(fun: Any) -> int:
+    """Number of parameters in front of `*args`; 0 where there is no `*args`."""
+    try:
+        kinds = [parameter.kind for parameter in inspect.signature(fun).parameters.values()]
+    except (TypeError, ValueError):
+        return 0
+    starred = inspect.Parameter.VAR_POSITIONAL
+    return kinds.index(starred) if starred in kinds else 0
 
 
 def _user_functions(function: FunctionType, files: UserFiles, depth: int = 4) -> Iterator[Any]:
@@ -138,12 +162,14 @@ def _bind(target: Target, binding: _Binding, call: JitCall) -> None:
     names = list(code.co_varnames[: code.co_argcount])
     if binding.receiver and names:
         target.bound[names.pop(0)] = binding.receiver
-    for name in names[: binding.positional]:
+    for name in names[: max(0, binding.positional - binding.before)]:
         target.bound[name] = "partial"
     target.bound.update(dict.fromkeys(binding.named, "partial"))
     left = [name for name in names if target.bound.get(name) is None]
-    for index in call.static_argnums:
-        if -len(left) <= index < len(left):
+    before = max(0, binding.before - binding.positional)
+    for number in call.static_argnums:
+        index = number if number < 0 else number - before
+        if -len(left) <= index < len(left) and (number < 0 or index >= 0):
             target.bound[left[index]] = "self" if left[index] == "self" else "static"
     target.bound.update({n: "static" for n in call.static_argnames if n not in target.bound})
     for name in parameters_of(target.function):
@@ -153,11 +179,15 @@ def _bind(target: Target, binding: _Binding, call: JitCall) -> None:
 def call_arguments(call: JitCall, target: Target | None = None) -> list[tuple[str, Any, bool, bool]]:
     """Arguments of a jitted call by parameter: name, value, static, donated."""
     found = _arguments(call)
-    if target is not None and any("[" in name for name, *_ in found):
-        # A wrapper that takes *args: pmap's, or a decorator's. The names are those of the function in it.
-        names = [n for n in parameters_of(target.function) if target.bound.get(n) in (None, "default", "static")]
-        if len(names) == len(found):
-            return [(name, *rest) for name, (_, *rest) in zip(names, found, strict=True)]  # type: ignore[misc]
+    starred = [index for index, (name, *_) in enumerate(found) if "[" in name]
+    if target is None or not starred or target.function.__code__.co_flags & inspect.CO_VARARGS:
+        return found
+    # A wrapper that takes *args: pmap's, a decorator's, or a library's. The names are those of the function in it.
+    names = [n for n in parameters_of(target.function) if target.bound.get(n) in (None, "default", "static")]
+    if len(names) == len(found):
+        starred = list(range(len(found)))
+    for name, index in zip(names, starred, strict=False):
+        found[index] = (name, *found[index][1:])
     return found
 
 
