@@ -141,6 +141,8 @@ def json_schema(setting: Setting) -> dict[str, Any]:
     schema: dict[str, Any] = {"markdownDescription": meta["doc"], "scope": meta["scope"]}
     if setting.hint is bool:
         schema["type"] = "boolean"
+    elif setting.hint is int:
+        schema |= {"type": "integer", "minimum": 0}
     elif setting.hint is float:
         schema |= {"type": "number", "exclusiveMinimum": 0}
         default = int(default) if default == int(default) else default

@@ -26,6 +26,8 @@ export interface Signature {
 
 /** One row of the Constants tab. */
 export interface ConstantRow {
+  /** Of the traced function's constants. */
+  readonly index: number;
   /** As written; `made at :12` or `no name found` when it has none. */
   readonly name: string;
   readonly bound: SourceLine | null;
@@ -38,6 +40,63 @@ export interface ConstantRow {
   readonly reads: readonly SourceLine[];
   /** Is it reported as a finding? */
   readonly finding: boolean;
+}
+
+/** What lowering made of one captured array. */
+export interface LoweredConstant {
+  /** That of the `ConstantRow`. */
+  readonly index: number;
+  /** In the jaxpr: `constvar` or `core.Literal`. */
+  readonly form: string;
+  /** `stablehlo.constant` or `const_arg`; empty when the module has no row that holds it. */
+  readonly lowered: string;
+  /** Of the value that holds it in the module, `%cst_0`. */
+  readonly name: string;
+  readonly function: string;
+  /** In the program's rows; -1 for none. */
+  readonly row: number;
+  /** Rows of the module that hold it. */
+  readonly copies: number;
+}
+
+/** The constant operations of one class. */
+export interface LiteralClass {
+  readonly literal: "captured" | "scalar" | "lowering" | "small";
+  readonly count: number;
+  readonly bytes: number;
+  /** What they are: `scan 2, reduce_max 1`. */
+  readonly words: string;
+}
+
+/** One argument of `@main`. */
+export interface MainArgument {
+  readonly kind: "dimension" | "token" | "const" | "array";
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly sharding: string;
+  readonly layout: string;
+  readonly donated: boolean;
+}
+
+/** The Constants tab, once the function was lowered. */
+export interface ConstantsLowered {
+  /** What this JAX does with captured arrays, with the flag and the limit that decide it. */
+  readonly lead: string;
+  /** What follows from it, a sentence or two each, where `code` stands between backticks. */
+  readonly notes: readonly string[];
+  /** Shardings and devices that inlining loses, a sentence each. */
+  readonly lost: readonly string[];
+  readonly constants: readonly LoweredConstant[];
+  readonly classes: readonly LiteralClass[];
+  /** Functions of the module that have constant operations. */
+  readonly functions: number;
+  readonly captured: readonly MainArgument[];
+  readonly hoisted: readonly MainArgument[];
+  /** Arguments that lowering dropped. */
+  readonly unused: readonly string[];
+  readonly moduleBytes: number;
+  readonly hoistedBytes: number;
 }
 
 /** One line of the Overview's findings. */
@@ -120,6 +179,8 @@ export interface PanelModel {
   readonly stoppedLog: string;
   /** How this JAX lowers captured arrays, in a sentence. */
   readonly representation: string;
+  /** What was measured of this very program. */
+  readonly timings: Timings | null;
 }
 
 /** One row of a program text. */

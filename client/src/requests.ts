@@ -2,7 +2,7 @@
 import type { CancellationToken } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Consent, FixRequest, Form } from "../webview/messages.ts";
-import type { PanelModel, ProgramText, Timings } from "./protocol.generated.ts";
+import type { ConstantsLowered, PanelModel, ProgramText, Timings } from "./protocol.generated.ts";
 
 export interface PanelParams {
   readonly uri: string;
@@ -18,6 +18,9 @@ export const panelModel = (client: LanguageClient, params: PanelParams): Promise
 
 export const program = (client: LanguageClient, uri: string, name: string, form: Form, token: CancellationToken) =>
   client.sendRequest<ProgramText>("jaxscope/program", { uri, function: name, stage: "stablehlo", form }, token);
+
+export const constants = (client: LanguageClient, uri: string, name: string, token: CancellationToken) =>
+  client.sendRequest<ConstantsLowered>("jaxscope/constants", { uri, function: name }, token);
 
 export const time = (client: LanguageClient, uri: string, name: string, forms: readonly Form[], token: CancellationToken) =>
   client.sendRequest<Timings>("jaxscope/time", { uri, function: name, forms }, token);

@@ -14,11 +14,20 @@ export function messagesFor(before: State, after: State): FromPanel[] {
   }
   const asked = wantsProgram(before) && before.form === after.form && before.model?.function === after.model?.function;
   if (wantsProgram(after) && !asked) messages.push({ type: "program", form: after.form });
+  if (wantsConstants(after) && !(wantsConstants(before) && before.model?.function === after.model?.function)) messages.push({ type: "constants" });
   return messages;
 }
 
 /** Lines are marked in the editor only while a program is in sight. */
 const hueSource = (state: State) => (state.model?.state === "ready" && state.tab === "stablehlo" ? state.programs[state.form] : undefined);
+
+/** Lowering for the Constants tab starts when it is opened; after a failure that is the user's decision. */
+const wantsConstants = (state: State): boolean =>
+  state.tab === "constants" &&
+  state.model?.state === "ready" &&
+  !state.lowered &&
+  state.work.constants === undefined &&
+  state.ended.constants === undefined;
 
 /** Is the program's text to be asked for? Not again after a failure: that is the user's decision. */
 const wantsProgram = (state: State): boolean =>

@@ -1,11 +1,11 @@
 // What the extension and the panel's page say to each other. Types only: both sides import this file.
-import type { PanelModel, ProgramText, SourceLine, StageProgress, Timings } from "../src/protocol.generated.ts";
+import type { ConstantsLowered, PanelModel, ProgramText, SourceLine, StageProgress, Timings } from "../src/protocol.generated.ts";
 
 export const TABS = ["overview", "constants", "stablehlo", "timings"] as const;
 export type Tab = (typeof TABS)[number];
 export type Form = "captured" | "hoisted";
 /** Work that the panel asks for and waits for. */
-export type Work = "program" | "time";
+export type Work = "program" | "constants" | "time";
 export type Consent = "onSave" | "manual" | "off";
 
 /** From the extension to the page. */
@@ -13,6 +13,7 @@ export type ToPanel =
   | { readonly type: "model"; readonly model: PanelModel }
   | { readonly type: "show"; readonly tab: Tab }
   | { readonly type: "program"; readonly function: string; readonly form: Form; readonly program: ProgramText }
+  | { readonly type: "constants"; readonly function: string; readonly lowered: ConstantsLowered }
   | { readonly type: "timings"; readonly function: string; readonly timings: Timings }
   | { readonly type: "started"; readonly work: Work }
   | { readonly type: "progress"; readonly progress: StageProgress }
@@ -30,6 +31,7 @@ export type FromPanel =
   | { readonly type: "refresh" }
   | { readonly type: "choose"; readonly function: string }
   | { readonly type: "program"; readonly form: Form }
+  | { readonly type: "constants" }
   | { readonly type: "time"; readonly forms: readonly Form[] }
   | { readonly type: "cancel" }
   | { readonly type: "fix"; readonly fixes: readonly FixRequest[] }

@@ -1,5 +1,5 @@
 // What the page shows, and how it changes. Pure: no DOM, no messages.
-import type { PanelModel, ProgramText, SourceLine, StageProgress, Timings } from "../src/protocol.generated.ts";
+import type { ConstantsLowered, PanelModel, ProgramText, SourceLine, StageProgress, Timings } from "../src/protocol.generated.ts";
 import { firstRow, samePlace } from "./code/rows.ts";
 import type { Consent, Form, Tab, ToPanel, Work } from "./messages.ts";
 
@@ -17,7 +17,7 @@ export interface CodeState {
   readonly reveals: number;
 }
 
-export type SortColumn = "name" | "bound" | "type" | "bytes" | "variable" | "read";
+export type SortColumn = "name" | "bound" | "type" | "bytes" | "variable" | "lowered" | "read";
 
 export interface Ended {
   readonly message: string;
@@ -31,6 +31,8 @@ export interface State {
   readonly pinned: boolean;
   readonly form: Form;
   readonly programs: Readonly<Partial<Record<Form, ProgramText>>>;
+  /** What became of the constants, once the function was lowered for the Constants tab. */
+  readonly lowered: ConstantsLowered | null;
   readonly timings: Timings | null;
   readonly compare: "both" | Form;
   /** When the work started, in milliseconds; absent when it does not run. */
@@ -78,6 +80,7 @@ export const INITIAL: State = {
   pinned: false,
   form: "captured",
   programs: {},
+  lowered: null,
   timings: null,
   compare: "both",
   work: {},
@@ -140,7 +143,9 @@ function received(state: State, message: ToPanel, now: number): State {
       return { ...state, tab: message.tab };
     case "program":
       if (message.function !== state.model?.function) return state;
-      return { ...state, programs: { ...state.programs, [message.form]: message.program } };
+      return withProgram(state, message.form, message.program);
+    case "constants":
+      return message.function === state.model?.function ? { ...state, lowered: message.lowered } : state;
     case "timings":
       return message.function === state.model?.function ? { ...state, timings: message.timings } : state;
     case "started":
@@ -154,13 +159,19 @@ function received(state: State, message: ToPanel, now: number): State {
   }
 }
 
-/** Programs and measurements belong to one trace of one function: with another they are dropped. */
+/** The row that was gone to before its program had come is brought into sight now. */
+function withProgram(state: State, form: Form, program: ProgramText): State {
+  const code = state.code.cursor > 0 && form === state.form ? { ...state.code, reveals: state.code.reveals + 1 } : state.code;
+  return { ...state, programs: { ...state.programs, [form]: program }, code };
+}
+
+/** Programs belong to one trace of one function; what was measured holds as long as the server says so. */
 function withModel(state: State, told: PanelModel): State {
   const old = state.model;
   const model = old && isEditOf(told, old) ? { ...old, line: told.line, findings: told.findings, staleLines: told.staleLines } : told;
   const sameFunction = old?.function === model.function && old.path === model.path;
-  if (sameFunction && old.tracedAt === model.tracedAt) return { ...state, model };
-  const fresh = { model, programs: {}, timings: null, work: {}, ended: {}, progress: null };
+  if (sameFunction && old.tracedAt === model.tracedAt) return { ...state, model, timings: model.timings ?? state.timings };
+  const fresh = { model, programs: {}, lowered: null, timings: model.timings, work: {}, ended: {}, progress: null };
   if (sameFunction || old === null) return { ...state, ...fresh };
   return { ...state, ...fresh, kept: [], passing: null, form: "captured", code: { ...CODE, reveals: state.code.reveals }, signaturesOpen: false };
 }

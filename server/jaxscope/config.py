@@ -81,6 +81,9 @@ class Config:
     captured_total_threshold: str = _setting(
         "1MiB", "Containers whose captured arrays have at least this size together are warned of."
     )
+    simulated_devices: int = _setting(
+        0, "Number of CPU devices that JAX is to simulate, for programs that spread arrays over devices. 0: none."
+    )
     code_lens: bool = _setting(True, "Show a code lens over each traced function.")
     rules: dict[str, str] = _setting({}, "Level of each rule, by name.", levels=LEVELS)
     trace: TraceConfig = field(default_factory=TraceConfig)
@@ -136,6 +139,8 @@ def _value(value: Any, kind: Any, meta: Mapping[str, Any], where: str) -> Any:
         raise ConfigError(f"{where}: {value!r} is none of {', '.join(choices)}")
     if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
+    if kind is int and isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
     if kind is bool and isinstance(value, bool):
         return value
     if kind is str and isinstance(value, (str, int)) and not isinstance(value, bool):

@@ -58,6 +58,7 @@ def page(title: str, replay: Replay, situation: Situation, style: hover.Style = 
     parts += [*hovers(replay, situation, style), "## light bulb\n", "```", *action_lines(replay, situation), "```\n"]
     for facts in replay.workspace.functions(replay.path):
         model = asdict(panel.panel(replay.workspace, replay.path, facts.name, None, situation))
+        model["timings"] = model["timings"] and model["timings"]["device"]
         shown = json.dumps({key: value for key, value in model.items() if value}, indent=1, ensure_ascii=False)
         parts += [f"## panel on `{facts.name}`\n", "```json", shown, "```\n"]
     return "\n".join(parts)

@@ -29,6 +29,16 @@ def test_variables_that_would_change_the_interpreter_go() -> None:
     assert "PYTHONPATH" not in spawn.environment("cpu", {}, {"PYTHONPATH": ours})
 
 
+def test_simulated_devices_keep_the_other_flags() -> None:
+    base = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2 --xla_dump_to=/x"}
+    assert spawn.environment("cpu", {}, base)["XLA_FLAGS"] == base["XLA_FLAGS"]
+    for flags in (base, {}, {"XLA_FLAGS": "--xla_dump_to=/x --xla_force_host_platform_device_count=2"}):
+        found = spawn.environment("cpu", {}, flags, devices=8)["XLA_FLAGS"].split()
+        assert found.count("--xla_force_host_platform_device_count=8") == 1
+        assert len([flag for flag in found if "device_count" in flag]) == 1
+        assert ("--xla_dump_to=/x" in found) is bool(flags)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_in_use_follows_what_is_touched() -> None:
     before = spawn.memory_in_use(os.getpid())

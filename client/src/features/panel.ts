@@ -2,8 +2,8 @@
 import * as vscode from "vscode";
 import type { FixRequest, Form, FromPanel, Tab, ToPanel, Work } from "../../webview/messages.ts";
 import type { Server } from "../client.ts";
-import type { PanelModel, Timings } from "../protocol.generated.ts";
-import { applyFix, cancel, consent, failureOf, panelModel, program, time, trace, type PanelParams } from "../requests.ts";
+import type { PanelModel } from "../protocol.generated.ts";
+import { applyFix, cancel, consent, constants, failureOf, panelModel, program, time, trace, type PanelParams } from "../requests.ts";
 import { act } from "./panelActions.ts";
 import { Documents } from "./documents.ts";
 import { pageOf } from "./panelPage.ts";
@@ -27,7 +27,6 @@ export class Panel implements vscode.Disposable {
   private view: vscode.WebviewPanel | undefined;
   private uri: string | undefined;
   private model: PanelModel | undefined;
-  private timings: { readonly function: string; readonly timings: Timings } | undefined;
   private waiting: ToPanel[] = [];
   private ready = false;
   private pinned = false;
@@ -91,7 +90,6 @@ export class Panel implements vscode.Disposable {
     this.light.clear();
     this.view = undefined;
     this.model = undefined;
-    this.timings = undefined;
     this.waiting = [];
     this.ready = false;
     this.pinned = false;
@@ -113,7 +111,6 @@ export class Panel implements vscode.Disposable {
 
   private show(uri: string, model: PanelModel): void {
     if (!this.view) return;
-    if (model.function !== this.model?.function || uri !== this.uri) this.timings = undefined;
     this.uri = uri;
     this.model = model;
     this.view.title = model.function ? `jaxscope: ${model.function}` : "jaxscope";
@@ -200,6 +197,7 @@ export class Panel implements vscode.Disposable {
     if (message.type === "refresh") return void (await trace(await this.server.connected(), uri));
     if (message.type === "consent") return void (await consent(await this.server.connected(), message.answer, uri));
     if (message.type === "program") return this.readProgram(uri, message.form);
+    if (message.type === "constants") return this.readConstants(uri);
     if (message.type === "time") return this.measure(message.forms);
     if (message.type === "fix") return this.fix(uri, message.fixes);
     if (message.type === "document") return this.documents.open(message.name, message.text);
@@ -211,7 +209,6 @@ export class Panel implements vscode.Disposable {
     const waiting = this.waiting;
     this.waiting = [];
     if (this.model) this.post({ type: "model", model: this.model });
-    if (this.timings) this.post({ type: "timings", ...this.timings });
     for (const message of waiting) if (message.type !== "model") this.post(message);
   }
 
@@ -234,12 +231,18 @@ export class Panel implements vscode.Disposable {
     });
   }
 
+  private readConstants(uri: string): Promise<void> {
+    const name = this.model?.function ?? "";
+    return this.during("constants", async (token) => {
+      this.post({ type: "constants", function: name, lowered: await constants(await this.server.connected(), uri, name, token) });
+    });
+  }
+
   private measure(forms: readonly Form[]): Promise<void> {
     const name = this.model?.function ?? "";
     const uri = this.uri ?? "";
     return this.during("time", async (token) => {
       const timings = await time(await this.server.connected(), uri, name, forms, token);
-      this.timings = { function: name, timings };
       this.post({ type: "timings", function: name, timings });
     });
   }

@@ -117,6 +117,7 @@ def _tracing(parser: argparse.ArgumentParser, *, optional: bool) -> None:
         help="call this function of the file and use the calls it makes; may be given again",
     )
     parser.add_argument("--python", metavar="PATH", help="interpreter whose JAX is used")
+    parser.add_argument("--devices", metavar="N", type=_count, help="simulate N CPU devices")
     parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="limit for each worker")
 
 
@@ -132,6 +133,12 @@ def _size(text: str) -> str:
     except ConfigError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return text
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"not a number of devices: {text!r}")
+    return int(text)
 
 
 def _seconds(text: str) -> float:

@@ -58,6 +58,8 @@ def _with_options(config: Config, options: argparse.Namespace) -> Config:
     if options.python:
         # As typed it is relative to where the command was typed, unlike one in a project's settings.
         given["interpreter"] = os.path.abspath(options.python) if os.path.exists(options.python) else options.python
+    if getattr(options, "devices", None):
+        given["simulated-devices"] = options.devices
     if options.timeout:
         given["trace"] = {"timeout": options.timeout}
     config = with_values(config, given)

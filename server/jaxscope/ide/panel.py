@@ -72,18 +72,15 @@ def panel(
         failed=failed,
         stopped_log=situation.stopped.traceback if situation.stopped and state == "stopped" else "",
         representation=representation(hello) if hello and shown else "",
+        timings=situation.timings.get(facts.name) if facts and shown else None,
     )
 
 
 def representation(hello: Hello) -> str:
-    """What this JAX does with captured arrays when it lowers, with the flag that decides it."""
-    flag = "jax_use_simplified_jaxpr_constants"
+    """What this JAX does with captured arrays when it lowers; more is known once it has, see `ide/constants.py`."""
     if hello.constants == "hoisted":
-        return (
-            f"JAX {hello.jax} passes large captured arrays as hidden arguments (`const_arg`), because {flag} is on. "
-            "`jax.export` inlines them."
-        )
-    return f"JAX {hello.jax} inlines captured arrays as `stablehlo.constant` ({flag} is off)."
+        return f"JAX {hello.jax} passes large captured arrays as hidden arguments (`const_arg`)."
+    return f"JAX {hello.jax} inlines captured arrays as `stablehlo.constant`."
 
 
 _Outcome = tuple[PanelState, str, FailedTrace | None]
@@ -198,10 +195,11 @@ def _constants(
     reported = {item.name for item in findings}
     lowered = "const_arg" if hello and hello.constants == "hoisted" else "stablehlo.constant"
     rows = []
-    for item in sorted(shown.constants, key=lambda each: -each.bytes):
+    for index, item in sorted(enumerate(shown.constants), key=lambda each: -each[1].bytes):
         bound = workspace.bound(shown.path, item)
         rows.append(
             ConstantRow(
+                index=index,
                 name=item.name or unnamed(shown.path, item),
                 bound=SourceLine(*bound) if bound else None,
                 type=short_type(item.dtype, item.shape),

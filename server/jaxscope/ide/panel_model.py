@@ -43,6 +43,8 @@ class Signature:
 class ConstantRow:
     """One row of the Constants tab."""
 
+    index: int
+    """Of the traced function's constants."""
     name: str
     """As written; `made at :12` or `no name found` when it has none."""
     bound: SourceLine | None
@@ -55,6 +57,71 @@ class ConstantRow:
     reads: tuple[SourceLine, ...]
     finding: bool
     """Is it reported as a finding?"""
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredConstant:
+    """What lowering made of one captured array."""
+
+    index: int
+    """That of the `ConstantRow`."""
+    form: str
+    """In the jaxpr: `constvar` or `core.Literal`."""
+    lowered: str
+    """`stablehlo.constant` or `const_arg`; empty when the module has no row that holds it."""
+    name: str
+    """Of the value that holds it in the module, `%cst_0`."""
+    function: str
+    row: int
+    """In the program's rows; -1 for none."""
+    copies: int
+    """Rows of the module that hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralClass:
+    """The constant operations of one class."""
+
+    literal: Literal["captured", "scalar", "lowering", "small"]
+    count: int
+    bytes: int
+    words: str
+    """What they are: `scan 2, reduce_max 1`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MainArgument:
+    """One argument of `@main`."""
+
+    kind: Literal["dimension", "token", "const", "array"]
+    name: str
+    type: str
+    bytes: int
+    sharding: str
+    layout: str
+    donated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantsLowered:
+    """The Constants tab, once the function was lowered."""
+
+    lead: str
+    """What this JAX does with captured arrays, with the flag and the limit that decide it."""
+    notes: tuple[str, ...]
+    """What follows from it, a sentence or two each, where `code` stands between backticks."""
+    lost: tuple[str, ...]
+    """Shardings and devices that inlining loses, a sentence each."""
+    constants: tuple[LoweredConstant, ...]
+    classes: tuple[LiteralClass, ...]
+    functions: int
+    """Functions of the module that have constant operations."""
+    captured: tuple[MainArgument, ...]
+    hoisted: tuple[MainArgument, ...]
+    unused: tuple[str, ...]
+    """Arguments that lowering dropped."""
+    module_bytes: int
+    hoisted_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +219,8 @@ class PanelModel:
     """Last lines of a stopped worker's log."""
     representation: str = ""
     """How this JAX lowers captured arrays, in a sentence."""
+    timings: Timings | None = None
+    """What was measured of this very program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,11 @@ async def _program(session: Session, params: Any) -> Any:
     return to_camel(answered(await session.tracing(path).program(path, name, form)))
 
 
+async def _constants(session: Session, params: Any) -> Any:
+    path, name = _path(params), _function(params)
+    return to_camel(answered(await session.tracing(path).constants(path, name)))
+
+
 async def _jaxpr(session: Session, params: Any) -> Any:
     path = _path(params)
     return {"text": answered(await session.tracing(path).jaxpr(path, _function(params)))}
@@ -154,6 +159,7 @@ Handler = Callable[[Session, Any], Awaitable[Any]]
 REQUESTS: dict[str, Handler] = {
     "jaxscope/panel": _panel,
     "jaxscope/program": _program,
+    "jaxscope/constants": _constants,
     "jaxscope/jaxpr": _jaxpr,
     "jaxscope/time": _time,
     "jaxscope/trace": _trace,

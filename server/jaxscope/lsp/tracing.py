@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
-from jaxscope.ide.panel_model import ProgramText, Timings
+from jaxscope.ide.constants import constants_lowered
+from jaxscope.ide.panel_model import ConstantsLowered, ProgramText, Timings
 from jaxscope.ide.program import program_text
 from jaxscope.ide.situation import Activity
 from jaxscope.ide.timings import timings
@@ -20,6 +21,7 @@ from jaxscope.lsp.work import Works
 from jaxscope.lsp.workers import Workers
 from jaxscope.tracing import planning
 from jaxscope.tracing.cancellation import Cancellation
+from jaxscope.worker.jaxscope_worker.wire.constants import ConstantsReply, ConstantsRequest
 from jaxscope.worker.jaxscope_worker.wire.messages import (
     Failure,
     Hello,
@@ -256,6 +258,19 @@ class Tracing:
 
         reply = await self.works.run(f"Lowering {name}", Activity(path, name, "lowering", 0.0), call)
         return reply if isinstance(reply, Failure) else program_text(reply, traced)
+
+    async def constants(self, path: str, name: str) -> ConstantsLowered | Failure:
+        """What lowering makes of a function's captured arrays."""
+        held = await self._held(path, name)
+        if isinstance(held, Failure):
+            return held
+        session, traced = held
+
+        def call(on_progress: OnProgress, cancellation: Cancellation) -> ConstantsReply | Failure:
+            return session.request(ConstantsRequest(traced.id), on_progress, cancellation)
+
+        reply = await self.works.run(f"Lowering {name}", Activity(path, name, "lowering", 0.0), call)
+        return reply if isinstance(reply, Failure) else constants_lowered(reply, traced, session.evidence.hello)
 
     async def jaxpr(self, path: str, name: str) -> str | Failure:
         """The whole printed jaxpr of a function."""

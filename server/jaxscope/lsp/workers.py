@@ -135,4 +135,9 @@ def _log(line: str) -> None:
 
 def environment_of(config: Config) -> Mapping[str, object]:
     """What of the settings a running pool depends on; when it changes, the pool must be replaced."""
-    return {"interpreter": config.interpreter, "trace": config.trace, "timing": config.timing}
+    return {
+        "interpreter": config.interpreter,
+        "trace": config.trace,
+        "timing": config.timing,
+        "devices": config.simulated_devices,
+    }

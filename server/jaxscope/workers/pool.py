@@ -226,7 +226,8 @@ class Pool:
                 return Failure("cancelled", "Cancelled")
             if self._is_storm():
                 return Failure("crashed", "Stopped three times; not started again.")
-        env = spawn.environment(platform, {**self.config.trace.env, **self._env})
+        extra = {**self.config.trace.env, **self._env}
+        env = spawn.environment(platform, extra, devices=self.config.simulated_devices)
         limit = parse_size(self.config.trace.memory_limit)
         try:
             client = WorkerClient(self.interpreter, env, self.root, memory_limit=limit, log=self._log)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,11 +34,16 @@ _DROPPED = (
 )
 
 
-def environment(platform: str, extra: Mapping[str, str], base: Mapping[str, str] | None = None) -> dict[str, str]:
+_DEVICE_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*\s*")
+
+
+def environment(
+    platform: str, extra: Mapping[str, str], base: Mapping[str, str] | None = None, *, devices: int = 0
+) -> dict[str, str]:
     """Environment of a worker whose JAX may use `platform`: `cpu`, `gpu`, `tpu`, or `default` for JAX's own choice.
 
-    The user's variables are kept, `extra` is laid over them. Our own package is taken out of `PYTHONPATH`, lest the
-    user's interpreter sees it.
+    The user's variables are kept, `extra` is laid over them; with `devices` so many CPU devices are simulated. Our own
+    package is taken out of `PYTHONPATH`, lest the user's interpreter sees it.
     """
     env = {key: value for key, value in (os.environ if base is None else base).items() if key not in _DROPPED}
     env.update(extra)
@@ -46,6 +52,9 @@ def environment(platform: str, extra: Mapping[str, str], base: Mapping[str, str]
         env["PYTHONPATH"] = os.pathsep.join(paths)
     env["PYTHONBREAKPOINT"] = "0"
     env["PYTHONIOENCODING"] = "utf-8:backslashreplace"
+    if devices:
+        flags = _DEVICE_COUNT.sub("", env.get("XLA_FLAGS", ""))
+        env["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={devices}".strip()
     if platform == "cpu":
         env["JAX_PLATFORMS"] = "cpu"
     else:

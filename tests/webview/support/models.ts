@@ -1,12 +1,13 @@
 // Models as the server sends them, and what differs from them in other states.
 import fs from "node:fs";
 import path from "node:path";
-import type { PanelModel, ProgramText, Timings } from "../../../client/src/protocol.generated.ts";
+import type { ConstantsLowered, PanelModel, ProgramText, Timings } from "../../../client/src/protocol.generated.ts";
 
 const read = <T>(name: string): T => JSON.parse(fs.readFileSync(path.resolve("tests/webview/models", name), "utf8")) as T;
 
 export const block: PanelModel = read("block-model.json");
 export const program: ProgramText = read("block-program.json");
+export const lowered: ConstantsLowered = read("block-constants.json");
 export const timings: Timings = read("block-timings.json");
 
 export const at = (line: number, file = block.path) => ({ path: file, line });

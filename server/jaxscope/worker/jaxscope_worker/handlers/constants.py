@@ -30,6 +30,7 @@ from ..wire.constants import (
 Report = Callable[[str, str, "float | None"], None]
 
 _OPERAND = re.compile(r"operands\[(\d+)\]")
+_NAME = re.compile(r"%[\w#]+")
 _LAYOUT = re.compile(r'mhlo\.layout_mode = "([^"]*)"')
 _DIMENSION = re.compile(r'jax\.global_constant = "([^"]*)"')
 _TENSOR = re.compile(r"tensor<([^>]*)>")
@@ -92,6 +93,8 @@ def _held(program: Program, lines: list[Row], held: dict[int, int]) -> Iterator[
             constant=index,
             form="constvar" if constant.key in variables else "literal",
             lowered="" if not found else "stablehlo.constant" if lines[found[0]].op == "constant" else "const_arg",
+            name=_NAME.search(lines[found[0]].text)[0] if found else "",  # type: ignore[index]
+            function=lines[found[0]].function if found else "",
             rows=found,
             devices=len(spread.device_set) if spread is not None else 1,
             sharding=_shown(spread),

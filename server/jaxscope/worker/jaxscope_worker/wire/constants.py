@@ -49,6 +49,10 @@ class HeldConstant:
     """In the jaxpr: bound to a variable of it, or a `core.Literal` at each use."""
     lowered: Literal["stablehlo.constant", "const_arg", ""]
     """Empty when no row was found that holds it: lowering has dropped it, or joined it with another."""
+    name: str
+    """Of the value that holds it in the module, `%cst_0`; empty when no row was found."""
+    function: str
+    """Of the module: `main`."""
     rows: tuple[int, ...]
     """More than one: it is in the program so many times."""
     devices: int
