@@ -79,7 +79,7 @@ class Earlier:
         if not self.signatures:
             said = FIRST
         else:
-            nearest = min(reversed(self.signatures), key=lambda before: len(_differences(before, now)))
+            nearest = min(reversed(self.signatures), key=lambda before: _distance(before, now))
             said = _said(_differences(nearest, now), same_function)
         if all(known.key != now.key for known in self.signatures):
             self.signatures.append(now)
@@ -111,13 +111,28 @@ def _differences(before: Signature, now: Signature) -> list[str]:
     return found
 
 
+def _distance(before: Signature, now: Signature) -> int:
+    both = [(before.leaves[path], aval) for path, aval in now.leaves.items() if path in before.leaves]
+    return len(_differences(before, now)) + sum(
+        _dtype(old) != _dtype(new) and _shape(old) != _shape(new) for old, new in both
+    )
+
+
+def _dtype(aval: str) -> str:
+    return aval.lstrip("~").partition("[")[0]
+
+
+def _shape(aval: str) -> str:
+    return aval.partition("[")[2]
+
+
 def _leaf(path: str, before: Signature, now: Signature, aval: str) -> list[str]:
     old = before.leaves[path]
     if old.lstrip("~") == aval.lstrip("~") and old != aval:
-        said = {False: f"{aval.lstrip('~')}", True: f"{aval.lstrip('~')} of a Python number"}
-        return [f"weak type of {path}: {said[old.startswith('~')]} → {said[aval.startswith('~')]}"]
+        first, second = (one.lstrip("~") + " of a Python number" * one.startswith("~") for one in (old, aval))
+        return [f"weak type of {path}: {first} → {second}"]
     if old != aval:
-        kind = "shape" if old.partition("[")[0] == aval.partition("[")[0] else "type"
+        kind = "shape" if _dtype(old) == _dtype(aval) else "type"
         return [f"new {kind} of {path}: {old} → {aval}"]
     if before.shardings.get(path) != now.shardings.get(path):
         one, other = (each.shardings.get(path, "one device") for each in (before, now))
