@@ -32,7 +32,7 @@ async function test({ name, label, python, ...rest }) {
   const report = at('test-results', `matrix-${label}.xml`);
   fs.rmSync(report, { force: true });
   const env = { ...process.env, PYTHONPATH: at('server'), PYTHONDONTWRITEBYTECODE: '1' };
-  const { code, output } = await run(python, ['-m', 'pytest', at('tests', 'worker'), '-p', 'no:cacheprovider', `--junitxml=${report}`], { env, check: false, timeout: 1800 });
+  const { code, output } = await run(python, ['-m', 'pytest', at('tests', 'worker'), at('tests', 'parity'), '-p', 'no:cacheprovider', `--junitxml=${report}`], { env, check: false, timeout: 1800 });
   const seconds = (Date.now() - start) / 1000;
   console.log(`  ${name}: ${code === 0 ? 'ok' : 'failed'}, ${seconds.toFixed(1)} s`);
   if (code !== 0) console.log(output);

@@ -133,7 +133,10 @@ def _held(program: Any) -> Iterator[tuple[Any, Any]]:
 def spread_sharding(array: Any) -> Any:
     """Its sharding when it lies on several devices; else None, which leaves the choice to JAX."""
     sharding = getattr(array, "sharding", None)
-    return sharding if sharding is not None and len(getattr(sharding, "device_set", ())) > 1 else None
+    try:
+        return sharding if sharding is not None and len(sharding.device_set) > 1 else None
+    except (AttributeError, ValueError):  # an aval's mesh has no devices
+        return None
 
 
 def _is_opened(eqn: Any) -> bool:

@@ -46,7 +46,8 @@ class Reporter:
         if record.inferred is None:
             return
         closed = record.inferred.params["jaxpr"]
-        walk = walking.walk(closed, self.files, self.observer.min_bytes)
+        keep_unused = bool(record.inferred.params.get("keep_unused"))
+        walk = walking.walk(closed, self.files, self.observer.min_bytes, keep_unused)
         place = self._identity(record, walk)
         if place is None:
             return

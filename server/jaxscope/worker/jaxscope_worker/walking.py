@@ -44,11 +44,19 @@ class Walk:
     """Outermost frame of the user's in the body, from the first equation that has one."""
 
 
-def walk(closed: Any, files: UserFiles, min_bytes: int) -> Walk:
-    """Finds the constants of a closed jaxpr; reads are collected for those of at least `min_bytes`."""
-    walker = _Walker(files, min_bytes)
+def walk(closed: Any, files: UserFiles, min_bytes: int, keep_unused: bool = False) -> Walk:
+    """Finds the constants of a closed jaxpr that end up in the program; reads are collected for those of at least
+    `min_bytes`.
+
+    JAX drops equations whose results nobody uses before it lowers (not under `keep_unused`, as of `jit`), and with them
+    the constants that only they read. Which these are, is left to JAX; it is asked only where there can be some.
+    """
+    walker = kept = _Walker(files, min_bytes)
     walker.enter(closed, {}, _NOTHING_ABOVE)
-    return Walk(list(walker.found.values()), walker.equations, walker.outermost)
+    if walker.unused and not keep_unused and any(found.bytes >= min_bytes for found in walker.found.values()):
+        kept = _Walker(files, min_bytes)
+        kept.enter(jax_compat.without_dead_code(closed), {}, _NOTHING_ABOVE)
+    return Walk(list(kept.found.values()), walker.equations, walker.outermost)
 
 
 _PLAIN = (int, str, bool, float, type(None), type, np.dtype)
@@ -114,6 +122,9 @@ class _Walker:
         self.found: dict[tuple[Any, ...], Found] = {}
         self.equations = 0
         self.outermost: tuple[CodeType, int] | None = None
+        self.unused = False
+        """Has some equation a result that nobody uses?"""
+        self._used: set[Any] = set()
 
     def enter(self, jaxpr: Any, env: dict[Any, Found], above: _Above, depth: int = 0) -> None:
         inner, constants = parts(jaxpr)
@@ -123,10 +134,11 @@ class _Walker:
                 env[var] = found
         for eqn in inner.eqns:
             self._equation(eqn, env, above, depth)
-        for atom in inner.outvars if depth == 0 else ():
+        for atom in inner.outvars:
             found = self._operand(atom, env)
-            if found is not None and found.bytes >= self.min_bytes:
+            if found is not None and depth == 0 and found.bytes >= self.min_bytes:
                 found.reads.append(Read("output", ()))
+        self.unused = self.unused or not all(self._used.issuperset(eqn.outvars) for eqn in inner.eqns)
 
     def _record(self, value: Any, var: Any) -> Found | None:
         value = jax_compat.unwrapped(value)
@@ -144,6 +156,7 @@ class _Walker:
     def _operand(self, atom: Any, env: dict[Any, Found]) -> Found | None:
         if hasattr(atom, "val"):
             return self._record(atom.val, atom)
+        self._used.add(atom)
         return env.get(atom)
 
     def _equation(self, eqn: Any, env: dict[Any, Found], above: _Above, depth: int) -> None:
