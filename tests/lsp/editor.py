@@ -79,6 +79,8 @@ class Editor:
         """Button to press when asked."""
         self.messages: list[str] = []
         self.refreshes = 0
+        self.watched: list[str] = []
+        """Patterns of the files that the server wants to be told of."""
         self.notified: dict[str, list[Any]] = {}
         self.before_applying: Callable[[], None] = lambda: None
         """Called when the server wants an edit made."""
@@ -141,7 +143,13 @@ class Editor:
             reason = self.apply(params.edit)
             return types.ApplyWorkspaceEditResult(reason is None, reason)
 
-        for method in ("jaxscope/status", "jaxscope/didTrace", "jaxscope/stage"):
+        @client.feature(types.CLIENT_REGISTER_CAPABILITY)
+        def register(params: types.RegistrationParams) -> None:
+            for item in params.registrations:
+                options: Any = item.register_options
+                self.watched += [watcher["globPattern"] for watcher in options["watchers"]]
+
+        for method in ("jaxscope/status", "jaxscope/didTrace", "jaxscope/didRecord", "jaxscope/stage"):
             self._collect(method)
 
     def _collect(self, method: str) -> None:

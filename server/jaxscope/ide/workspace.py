@@ -17,11 +17,14 @@ from jaxscope.semantics.model import FileModel, Function, TracedSite
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 from jaxscope.tracing.evidence import Evidence
-from jaxscope.tracing.recordings import recordings_for
+from jaxscope.tracing.recorded_runs import Seen
+from jaxscope.tracing.recordings import Recordings, recordings_for
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, NotTraced, TracedFunction, TraceReply
 
 _SOURCES = ("declared", "recorded", "run", "annotation", "call site", "guess")
 """Where signatures come from, the most trusted first."""
+_SURER = _SOURCES[:3]
+"""Those that a recorded run does not know better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,11 @@ class FunctionFacts:
     def shown(self) -> TracedFunction | None:
         """The signature to show."""
         return self.traced[0] if self.traced else None
+
+    @property
+    def only_recorded(self) -> bool:
+        """Is what is known from a recorded run, with no worker that holds the program?"""
+        return bool(self.traced) and is_recorded(self.traced[0])
 
 
 @dataclass(slots=True)
@@ -82,7 +90,7 @@ class _Cache:
     judgement: Judgement | None = None
     facts: tuple[FunctionFacts, ...] | None = None
     recorded: tuple[Evidence | None] | None = None
-    """None: not looked for yet."""
+    """None: not worked out yet."""
     plans: dict[Finding, SourceChange | Refusal] = field(default_factory=dict)
 
 
@@ -99,6 +107,8 @@ class Workspace:
     _open: dict[str, None] = field(default_factory=dict)
     _traced: dict[str, _Traced] = field(default_factory=dict)
     _cache: dict[str, _Cache] = field(default_factory=dict)
+    _recordings: dict[str, Recordings | None] = field(default_factory=dict)
+    """By path; an edit does not look at the disk."""
 
     def __post_init__(self) -> None:
         self.project = Project(self.root)
@@ -184,18 +194,41 @@ class Workspace:
         """What recorded runs show of the present text of a file."""
         cache = self._cached(path)
         if cache.recorded is None:
-            recordings = recordings_for(path)
+            recordings = self._recordings_for(path)
             cache.recorded = (recordings.evidence(path, self.project) if recordings else None,)
         return cache.recorded[0]
 
+    def recorded_run(self, shown: TracedFunction) -> Seen | None:
+        """What the last run that traced a function under this signature counted."""
+        recordings = self._recordings_for(shown.path)
+        return recordings.seen(shown) if recordings else None
+
+    def _recordings_for(self, path: str) -> Recordings | None:
+        if path not in self._recordings:
+            self._recordings[path] = recordings_for(path)
+        return self._recordings[path]
+
+    def look_for_recordings(self) -> tuple[str, ...]:
+        """Reads what was recorded meanwhile. The open documents that there may be something new of."""
+        before, self._recordings = self._recordings, {}
+        changed = tuple(path for path in self._open if self._recordings_for(path) is not before.get(path))
+        if changed:
+            self.touch()
+        return changed
+
     def reply(self, path: str) -> TraceReply | None:
-        """What is known of a file's functions: from traces, and of those not traced here from recorded runs."""
+        """What is known of a file's functions: from traces, and of those not traced here from recorded runs.
+
+        Arguments that a run really had also replace a trace under implied or guessed ones.
+        """
         traced, recorded = self.traces(path), self.recorded(path)
         if traced is None or recorded is None:
             return traced or (recorded.reply if recorded else None)
-        known = {(item.function, item.line) for item in traced.functions if item.path == path}
-        more = tuple(item for item in recorded.reply.functions if (item.function, item.line) not in known)
-        return replace(traced, functions=traced.functions + more)
+        sure = {_key(item) for item in traced.functions if item.path == path and item.source in _SURER}
+        more = tuple(item for item in recorded.reply.functions if _key(item) not in sure)
+        better = {_key(item) for item in more}
+        kept = tuple(item for item in traced.functions if item.path != path or _key(item) not in better)
+        return replace(traced, functions=kept + more)
 
     def traces(self, path: str) -> TraceReply | None:
         """The last trace of a file, moved to the present text; also what traces of other files showed of it."""
@@ -370,7 +403,7 @@ class _Parts:
             function=self.function,
             sites=tuple(self.sites),
             traced=tuple(sorted(self.traced, key=_rank)),
-            not_traced=self.not_traced if not self.traced else None,
+            not_traced=None if any(not is_recorded(item) for item in self.traced) else self.not_traced,
             findings=tuple(self.findings),
         )
 
@@ -383,6 +416,15 @@ def _owner(found: Mapping[_Key, _Parts], finding: Finding, path: str) -> _Key | 
             if function and function.range.contains(finding.range.start):
                 return key
     return next(iter(same), None)
+
+
+def is_recorded(item: TracedFunction) -> bool:
+    """Is it from a recorded run? Those keep no program."""
+    return not item.jaxpr
+
+
+def _key(item: TracedFunction) -> _Key:
+    return item.function, item.line
 
 
 def _rank(item: TracedFunction) -> tuple[int, int]:

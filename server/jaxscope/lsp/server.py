@@ -24,7 +24,7 @@ from jaxscope.lsp.session import Session
 logger = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
-_WATCHED = ("**/*.py", "**/pyproject.toml")
+_WATCHED = ("**/*.py", "**/pyproject.toml", "**/.jaxscope/recordings/**")
 _SYNC = types.TextDocumentSyncKind.Incremental
 
 
@@ -97,7 +97,10 @@ def _initialize(server: Server, params: types.InitializeParams) -> None:
 
 async def _initialized(session: Session, params: types.InitializedParams) -> None:
     session.spawn(session.start())
-    await session.client.register_watchers(_WATCHED)
+    if session.client.watches_files:
+        await session.client.register_watchers(_WATCHED)
+    else:
+        session.watch_recordings()
 
 
 async def _cancel(session: Session, uri: Any, *rest: Any) -> None:

@@ -31,6 +31,10 @@ logger = logging.getLogger(__name__)
 THREADS = 6
 RELATED_PAUSE = 0.15
 """Seconds after an edit before the other open files are looked at again."""
+RECORDINGS_PAUSE = 0.3
+"""Seconds in which what a run records is gathered before it is read."""
+RECORDINGS_INTERVAL = 2.0
+"""Seconds between two looks for recordings where the client does not tell of files that change."""
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 
 
@@ -49,6 +53,7 @@ class Session:
         self._status: Status | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._related: asyncio.TimerHandle | None = None
+        self._recordings: asyncio.TimerHandle | None = None
         for root in roots:
             self._add(root)
         self._apply_log_level()
@@ -111,6 +116,7 @@ class Session:
 
     def open(self, document: Document) -> None:
         """A document was opened."""
+        self.look_for_recordings()
         self.documents[document.path] = document
         folder = self.folder(document.path)
         folder.workspace.set_text(document.path, document.text)
@@ -133,6 +139,7 @@ class Session:
 
     def save(self, path: str) -> None:
         """A document was saved."""
+        self.look_for_recordings()
         if document := self.documents.get(path):
             self.documents[path] = replace(document, dirty=False)
             self.tracing(path).saved(path)
@@ -178,6 +185,30 @@ class Session:
             self._related.cancel()
         if len(self.documents) > (path in self.documents):
             self._related = asyncio.get_running_loop().call_later(RELATED_PAUSE, self._publish_all)
+
+    # ------------------------------------------------------------ recorded runs
+
+    def recordings_changed(self) -> None:
+        """A run that is being recorded has written something. It does so often: what it writes is read together."""
+        if self._recordings is None:
+            self._recordings = asyncio.get_running_loop().call_later(RECORDINGS_PAUSE, self.look_for_recordings)
+
+    def watch_recordings(self) -> None:
+        """Looks for recordings by itself, for clients that do not tell of files that change."""
+        self.look_for_recordings()
+        asyncio.get_running_loop().call_later(RECORDINGS_INTERVAL, self.watch_recordings)
+
+    def look_for_recordings(self) -> None:
+        """Takes what was recorded meanwhile. Reading it runs nothing, so that it is done in Restricted Mode, too."""
+        if self._recordings:
+            self._recordings.cancel()
+            self._recordings = None
+        changed = [path for folder in self.folders.values() for path in folder.workspace.look_for_recordings()]
+        for path in changed:
+            self.publish(path, always=False)
+            self.client.notify("jaxscope/didRecord", {"uri": self._uri(path)})
+        if changed:
+            self.client.refresh_lenses()
 
     # ------------------------------------------------------------ traces
 

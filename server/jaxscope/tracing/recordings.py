@@ -67,6 +67,13 @@ class Recordings:
                 found[name].append(DeclaredSignature(name, text, "recorded", seen.origin))
         return tuple(signature for signatures in found.values() for signature in signatures)
 
+    def seen(self, function: TracedFunction) -> Seen | None:
+        """What the last run that traced a function under this signature counted."""
+        for _, seen in self._of(function.path):
+            if (seen.function.function, seen.function.parameters) == (function.function, function.parameters):
+                return seen
+        return None
+
     def evidence(self, path: str, project: Project) -> Evidence | None:
         """What the recordings show of the present text of a file; None where that is nothing."""
         now = _Now(project)

@@ -40,5 +40,7 @@ async def did_change_files(session: Session, params: types.DidChangeWatchedFiles
     """Files changed on disk; those that are open count as their editor has them."""
     paths = [path for change in params.changes if (path := to_path(change.uri)) and path.endswith(".py")]
     session.files_changed(paths)
+    if any("/.jaxscope/recordings/" in change.uri for change in params.changes):
+        session.recordings_changed()
     if any(change.uri.endswith("/pyproject.toml") for change in params.changes):
         await session.reread()
