@@ -37,6 +37,8 @@ ROWS = (
         note=lambda r: f"median of {r['rounds']}, {r['total_ms']} ms in all"),
     Row("trace_walk", "trace and walk against trace alone", lambda r: r["ratio"], "×", 1.2,
         note=lambda r: f"{r['watched_ms']} ms against {r['trace_ms']} ms"),
+    Row("record", "a warm step recorded against not recorded", lambda r: r["ratio"], "×", 1.01,
+        note=lambda r: f"{r['watched_us']} µs against {r['alone_us']} µs a call"),
     Row("capture", "finding a capture against JAX's warning", lambda r: r["times_faster"], "× faster", 100, False,
         note=lambda r: f"{r['mebibytes']} MiB: {r['ours_ms']} ms against {r['jax_ms']} ms"),
     Row("capture", "extra memory for finding it", lambda r: r["ours_extra_mib"], "MiB", 8,
