@@ -16,6 +16,7 @@ import sys
 from collections.abc import Mapping
 
 import jaxscope
+from jaxscope.worker.jaxscope_worker.wire.recording import RUN_VARIABLE
 
 PACKAGE = os.path.dirname(os.path.abspath(jaxscope.__file__))
 WORKER = os.path.join(PACKAGE, "worker", "jaxscope_worker", "__main__.py")
@@ -23,7 +24,7 @@ WORKER = os.path.join(PACKAGE, "worker", "jaxscope_worker", "__main__.py")
 MEMORY_POLL_SECONDS = 0.05 if sys.platform == "linux" else 0.5
 """How often `memory_in_use` may be asked; elsewhere than on Linux each asking starts a process."""
 
-# Would make the worker another interpreter, wait for a person, or look for its library elsewhere.
+# Would make the worker another interpreter, wait for a person, look for its library elsewhere, or record it.
 _DROPPED = (
     "PYTHONHOME",
     "PYTHONSTARTUP",
@@ -31,6 +32,7 @@ _DROPPED = (
     "PYTHONEXECUTABLE",
     "PYTHONPLATLIBDIR",
     "__PYVENV_LAUNCHER__",
+    RUN_VARIABLE,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ import jax
 from . import jax_compat, signatures
 
 FIRST = "first call"
+_KEPT = 64
+"""Earlier signatures that are compared with."""
 _SAID = 3
 """Differences that are told."""
 _LITERALS = (bool, int, float, complex, str, bytes, type(None))
@@ -65,7 +68,7 @@ class Earlier:
     """The signatures that one function was traced under."""
 
     def __init__(self) -> None:
-        self.signatures: list[Signature] = []
+        self.signatures: deque[Signature] = deque(maxlen=_KEPT)
         self._last: Any = None
         """Weak reference to what was given to `jit` the last time."""
 

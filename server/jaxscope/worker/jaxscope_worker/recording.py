@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 import weakref
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import FrameType
@@ -39,6 +40,8 @@ _MAX_SIGNATURES = 64
 """Signatures of one function that are written; more are only counted."""
 _MAX_ALIKE = 8
 """Traces of one function under one signature that are looked at; more are only counted."""
+_Place = tuple[str, str, int]
+"""Path, qualified name and line of a function."""
 _COMPILED = "/backend_compile_duration"
 
 
@@ -108,9 +111,10 @@ class Recorder(Observer):
     def _empty(self) -> None:
         self._lock = threading.RLock()  # the collector may run while it is held, and code of the user's in it
         self._jaxprs: dict[int, tuple[Any, _Known]] = {}
-        self._known: dict[Any, _Known] = {}
-        self._further: dict[Any, _Known] = {}
-        self._earlier: dict[tuple[str, str, int], Earlier] = {}
+        self._known: dict[_Place, dict[tuple[Any, TracedFunction], _Known]] = defaultdict(dict)
+        """By the key of the signature, and by what came of the trace."""
+        self._further: dict[_Place, _Known] = {}
+        self._earlier: dict[_Place, Earlier] = defaultdict(Earlier)
         self._told_devices = False
 
     # ------------------------------------------------------------ the life of the process
@@ -154,7 +158,8 @@ class Recorder(Observer):
 
     def _finish(self) -> None:
         with self._lock:
-            for known in (*self._known.values(), *self._further.values()):
+            every = [known for same in self._known.values() for known in same.values()]
+            for known in (*every, *self._further.values()):
                 if known.written != (known.calls, known.compiles):
                     self._count(known)
             self._writer.write(wire.Ended(time.time()))
@@ -216,14 +221,14 @@ class Recorder(Observer):
         if function is None:
             return None
         place = place or (function.path, function.function, function.line)
-        cause = self._earlier.setdefault(place, Earlier()).cause(arguments, record.call.fun)
+        cause = self._earlier[place].cause(arguments, record.call.fun)
         plain = replace(
             function, id="", jitted_at=None, trace_seconds=None, constants=tuple(map(_plain, function.constants))
         )
-        kind = (place, arguments.key, plain)
-        known = self._known.get(kind)
+        kind = (arguments.key, plain)
+        known = self._known[place].get(kind)
         if known is None:
-            known = self._known[kind] = _Known(record.number, function, cause=cause)
+            known = self._known[place][kind] = _Known(record.number, function, cause=cause)
             self._write(known, record, arguments)
             known.written = (1, 0)
         known.cause = cause
@@ -231,15 +236,15 @@ class Recorder(Observer):
             self._guard(live.value, live.key)
         return known
 
-    def _enough(self, place: tuple[str, str, int], arguments: Signature) -> _Known | None:  # type: ignore[override]
+    def _enough(self, place: _Place, arguments: Signature) -> _Known | None:  # type: ignore[override]
         """What stands for a trace of which there were enough already."""
-        same = [known for kind, known in self._known.items() if kind[0] == place]
-        alike = [known for kind, known in self._known.items() if kind[:2] == (place, arguments.key)]
+        same = self._known[place]
+        alike = [known for (signature, _), known in same.items() if signature == arguments.key]
         if alike and sum(known.traces for known in alike) >= _MAX_ALIKE:
             return alike[-1]
         if alike or len(same) < _MAX_SIGNATURES:
             return None
-        return self._further.setdefault(place, _Known(0, same[-1].function))
+        return self._further.setdefault(place, _Known(0, next(iter(same.values())).function))
 
     def _report(self, record: Record) -> tuple[TracedFunction | None, list[LiveConstant]]:
         self.records = [record]

@@ -216,7 +216,8 @@ def make_run(run: str) -> None:
         with open(ignore, "w", encoding="utf-8") as stream:
             stream.write("*\n")
     for old in runs(root_of(run))[KEPT_RUNS:]:
-        shutil.rmtree(old, ignore_errors=True)
+        if old != run:  # a clock may have been put back
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def runs(root: str) -> list[str]:
