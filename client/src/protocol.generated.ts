@@ -22,6 +22,17 @@ export interface Signature {
   readonly source: string;
   readonly origin: string;
   readonly calls: number;
+  /** Why a recorded run traced it, and how long compiling took. */
+  readonly recorded: string;
+}
+
+/** Why there are no programs and no timings of a function that only a recorded run knows. */
+export interface OnlyRecorded {
+  /** A sentence. */
+  readonly reason: string;
+  readonly detail: string;
+  /** What would help. */
+  readonly action: "" | "trace" | "trust" | "consent" | "interpreter";
 }
 
 /** One row of the Constants tab. */
@@ -174,6 +185,7 @@ export interface PanelModel {
   readonly threshold: number;
   /** For the states other than `ready`: the sentence to show. */
   readonly message: string;
+  readonly onlyRecorded: OnlyRecorded | null;
   readonly failed: FailedTrace | null;
   /** Last lines of a stopped worker's log. */
   readonly stoppedLog: string;

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from editor import PATIENCE, Editor, Start, capabilities
 
@@ -40,6 +41,25 @@ if __name__ == "__main__":
     print("fitted", flush=True)
     sys.stdin.readline()
 """
+MODEL = """\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def score(x):
+    return jnp.sum(x * x)
+"""
+RUN = """\
+import sys
+from model import score
+import jax.numpy as jnp
+score(jnp.ones(4))
+print("fitted", flush=True)
+for line in sys.stdin:
+    print(line)
+"""
+ALLOWED = {"trusted": True, "trace": {"when": "onSave"}, "commands": True}
 READ = types.Range(types.Position(11, 15), types.Position(11, 20))
 RECORDED = "`table` (float32[700,700], 1.9 MiB) is compiled into `fit.<locals>.step` as a constant"
 FACTS = "f32[700] → f32[700] · 1 constant 1.9 MiB"
@@ -125,3 +145,68 @@ async def test_edited_code_is_not_what_was_recorded(start: Start) -> None:
     assert item.range.start.line == READ.start.line + 1
     editor.type(uri, types.Range(types.Position(12, 25), types.Position(12, 25)), " + 1")
     await editor.diagnostics(uri, lambda found: not seen(found))
+
+
+async def test_what_only_the_run_knows_has_no_program_and_says_why(start: Start) -> None:
+    editor = await start(ALLOWED, WATCHING)
+    uri = editor.open("train.py", TRAINER)
+    await editor.traced(uri)
+    await end(await record(editor.folder, "train.py"))
+    tell(editor)
+    await editor.diagnostics(uri, seen)
+    assert titles(await editor.lenses(uri)) == [FACTS, "Panel", "Record"]
+    model = await model_of(editor, uri)
+    assert (model.state, model.signatures[0].source, model.constants[0].name) == ("ready", "recorded", "table")
+    assert model.signatures[0].origin == "train.py:16"
+    assert model.signatures[0].recorded.startswith("first call; ") and "compiling" in model.signatures[0].recorded
+    assert model.onlyRecorded.reason == (
+        "fit.<locals>.step exists only while fit runs, so importing the file does not trace it."
+    )
+    with pytest.raises(JsonRpcException, match="exists only while fit runs"):
+        await editor.ask("jaxscope/program", uri=uri, function="fit.<locals>.step")
+    hover = await editor.hover(uri, 10, 9) or ""
+    assert "Shapes from a recorded run, train.py:16; recorded " in hover and "In that run: first call; " in hover
+
+
+async def test_without_trust_the_panel_shows_the_run_and_says_what_trust_would_add(start: Start) -> None:
+    editor = await start({"trusted": False, "commands": True}, WATCHING)
+    (editor.folder / "train.py").write_text(TRAINER)
+    await end(await record(editor.folder, "train.py"))
+    uri = editor.open("train.py")
+    model = await model_of(editor, uri)
+    assert (model.state, model.constants[0].bytes, model.onlyRecorded.action) == ("ready", 4 * 700 * 700, "trust")
+    with pytest.raises(JsonRpcException, match="Restricted Mode: your code is not run"):
+        await editor.ask("jaxscope/program", uri=uri, function="fit.<locals>.step")
+
+
+async def test_a_recorded_signature_is_traced_with_when_the_worker_can(start: Start) -> None:
+    editor = await start(ALLOWED, WATCHING)
+    uri = editor.open("model.py", MODEL)
+    await editor.traced(uri)
+    told, action, *_ = titles(await editor.lenses(uri))
+    assert "f32[4]" not in told and action == "Record a run"
+    (editor.folder / "run.py").write_text(RUN)
+    await end(await record(editor.folder, "run.py"))
+    tell(editor)
+    await editor.until(lambda: editor.notified.get("jaxscope/didRecord"), lambda: "nothing was told")
+    assert titles(await editor.lenses(uri)) == ["f32[4] → f32[]", "Panel", "Record"]
+    program = await editor.ask("jaxscope/program", uri=uri, function="score")
+    assert program.operations > 0
+    assert titles(await editor.lenses(uri)) == ["f32[4] → f32[]", "Panel", "Time", "Record"]
+    model = await editor.ask("jaxscope/panel", uri=uri, function="score")
+    assert (model.signatures[0].source, model.signatures[0].origin) == ("recorded", "run.py:4")
+    assert model.onlyRecorded is None and model.signatures[0].recorded.startswith("first call")
+
+
+async def test_a_program_is_not_imported_for_what_a_run_showed_of_it(start: Start) -> None:
+    editor = await start(ALLOWED, WATCHING)
+    uri = editor.open("model.py", MODEL + RUN.replace("from model import score\n", ""))
+    assert titles(await editor.lenses(uri))[0] == "not traced: this file runs when imported"
+    await end(await record(editor.folder, "model.py"))
+    tell(editor)
+    await editor.until(lambda: editor.notified.get("jaxscope/didRecord"), lambda: "nothing was told")
+    model = await editor.ask("jaxscope/panel", uri=uri, function="score")
+    assert model.onlyRecorded.action == "trace" and "is not imported unasked" in model.onlyRecorded.reason
+    with pytest.raises(JsonRpcException, match="is not imported unasked"):
+        await editor.ask("jaxscope/program", uri=uri, function="score")
+    assert "jaxscope/didTrace" not in editor.notified

@@ -48,7 +48,7 @@ async def test_hover_lens_and_panel_tell_what_was_traced(start: Start) -> None:
     assert "<details><summary>jaxpr, 1 equation</summary>" in hover and "dot_general" in hover
     assert "(command:jaxscope.openPanel?" in hover
     titles = [lens.command.title for lens in await editor.lenses(uri) if lens.command]
-    assert titles[0] == "f32[3,700] → f32[3,700] · 1 constant 1.9 MiB" and titles[1:] == ["Panel", "Time"]
+    assert titles[0] == "f32[3,700] → f32[3,700] · 1 constant 1.9 MiB" and titles[1:] == ["Panel", "Time", "Record"]
     model = await editor.ask("jaxscope/panel", uri=uri, function="project")
     assert (model.state, model.jaxpr.equations, model.constants[0].name) == ("ready", 1, "W")
     assert model.constants[0].lowered == "stablehlo.constant" and model.constants[0].finding

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from jaxscope.ide.jaxpr import first_equations
 from jaxscope.ide.lens import Link, cost_texts, signature_text
 from jaxscope.ide.numbers import format_bytes, format_count, short_type
+from jaxscope.ide.recorded import counted, when
 from jaxscope.ide.situation import Situation
 from jaxscope.ide.workspace import FunctionFacts, Workspace
 from jaxscope.rules.finding import Finding
@@ -84,15 +85,23 @@ def function_markdown(workspace: Workspace, facts: FunctionFacts, situation: Sit
 
 
 def _origin(workspace: Workspace, facts: FunctionFacts, shown: TracedFunction) -> str:
-    words = {"run": "from a run", "call site": "from a call", "annotation": "from its annotations"}
+    words = {
+        "run": "from a run",
+        "call site": "from a call",
+        "annotation": "from its annotations",
+        "recorded": "from a recorded run",
+    }
     text = f"Shapes {words.get(shown.source, shown.source)}"
     text += f", {shown.origin}" if shown.origin else ""
     text += f", {format_count(shown.calls, 'call')}" if shown.calls > 1 else ""
-    if evidence := workspace.evidence_of(facts.path, facts.name):
-        text += f"; traced {time.strftime('%H:%M:%S', time.localtime(evidence.traced_at))}"
+    recorded = workspace.recorded(facts.path) if facts.only_recorded else None
+    if evidence := recorded or workspace.evidence_of(facts.path, facts.name):
+        at = when(evidence) if recorded else time.strftime("%H:%M:%S", time.localtime(evidence.traced_at))
+        text += f"; {'recorded' if recorded else 'traced'} {at}"
     more = len(facts.traced) - 1
     text += f"; {format_count(more, 'other signature')}" if more else ""
-    return text + "."
+    seen = workspace.recorded_run(shown) if shown.source == "recorded" else None
+    return f"{text}.\n\nIn that run: {counted(seen)}." if seen else f"{text}."
 
 
 def _table(workspace: Workspace, path: str, shown: TracedFunction) -> str:
@@ -150,7 +159,7 @@ def _jaxpr(workspace: Workspace, path: str, shown: TracedFunction, style: Style)
 
 def _links(facts: FunctionFacts, situation: Situation, style: Style) -> str:
     links = [("Open panel", Link("jaxscope.openPanel", (facts.name,)))]
-    if situation.permission == "allowed" and facts.shown:
+    if situation.permission == "allowed" and facts.shown and not facts.only_recorded:
         links.append(("Time", Link("jaxscope.time", (facts.name,))))
         if facts.shown.constants:
             links.append(("What does this cost?", Link("jaxscope.measure", (facts.name,))))

@@ -109,11 +109,19 @@ def _of(workspace: Workspace, facts: FunctionFacts, situation: Situation) -> Seq
         running = Lens(line, f"{activity.stage}… {activity.seconds:.0f} s", panel, tells=True)
         return (running, Lens(line, "Cancel", Link("jaxscope.cancel")))
     if text := facts_text(facts, situation.timings.get(name)):
-        actions = [Lens(line, text, panel, tells=True), Lens(line, "Panel", panel)]
+        actions = [Lens(line, text, panel, tells=True)]
+        if facts.shown and facts.shown.source == "guess":
+            return [*actions, _record(facts, "Record a run")] if situation.permission == "allowed" else actions
+        actions.append(Lens(line, "Panel", panel))
         if situation.permission == "allowed":
-            actions.append(Lens(line, "Time", Link("jaxscope.time", (name,))))
+            time = [] if facts.only_recorded else [Lens(line, "Time", Link("jaxscope.time", (name,)))]
+            actions += [*time, _record(facts, "Record")]
         return actions
     return _untraced(workspace, facts, situation, panel)
+
+
+def _record(facts: FunctionFacts, title: str) -> Lens:
+    return Lens(facts.top, title, Link("jaxscope.record", (facts.name,)))
 
 
 def _untraced(workspace: Workspace, facts: FunctionFacts, situation: Situation, panel: Link) -> Sequence[Lens]:
@@ -135,7 +143,8 @@ def _untraced(workspace: Workspace, facts: FunctionFacts, situation: Situation, 
         return (Lens(line, "not traced: the worker was stopped", panel, tells=True), Lens(line, "Show", panel), now)
     model, reply = workspace.model(facts.path), workspace.traces(facts.path)
     if model and model.runs_when_imported and not (reply and reply.functions):
-        return (Lens(line, "not traced: this file runs when imported", panel, tells=True), declare)
+        told = Lens(line, "not traced: this file runs when imported", panel, tells=True)
+        return (told, _record(facts, "Record a run"), declare)
     failure = facts.not_traced.failure if facts.not_traced else None
     failure = failure or (reply.failure if reply else None)
     if failure:
@@ -146,4 +155,4 @@ def _untraced(workspace: Workspace, facts: FunctionFacts, situation: Situation, 
         return (Lens(line, "not traced yet", panel, tells=True), now)
     if facts.not_traced is None and workspace.stale_lines(facts.path):
         return (Lens(line, "changed since the last trace", panel, tells=True), now)
-    return (Lens(line, "shapes not known", panel, tells=True), declare)
+    return (Lens(line, "shapes not known", panel, tells=True), _record(facts, "Record a run"), declare)

@@ -20,10 +20,12 @@ from jaxscope.ide.panel_model import (
     Signature,
     SourceLine,
 )
+from jaxscope.ide.recorded import counted, only_recorded, when
 from jaxscope.ide.situation import Situation
 from jaxscope.ide.workspace import FunctionFacts, Workspace
 from jaxscope.rules.finding import Finding
 from jaxscope.text.span import Position
+from jaxscope.tracing.evidence import Evidence
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Failure, Hello, TracedFunction
 
 CHOOSE = "Put the cursor in a traced function, or choose one:"
@@ -45,9 +47,10 @@ def panel(
     traced = last.traced if last else facts.traced if facts else ()
     shown = traced[0] if traced else None
     state, message, failed = _state(workspace, path, facts, situation, shown)
-    hello = situation.hello
+    recorded = workspace.recorded(path) if facts and facts.only_recorded and not last else None
+    hello = situation.hello or (recorded.hello if recorded else None)
     witness = workspace.evidence_of(path, facts.name) if facts else workspace.evidence(path)
-    evidence = last.evidence if last else witness
+    evidence = last.evidence if last else recorded or witness
     findings = facts.findings if facts else workspace.judgement(path).findings
     return PanelModel(
         state=state,
@@ -57,7 +60,7 @@ def panel(
         functions=tuple(
             FunctionRow(item.name, item.line, told(workspace, item, situation)) for item in workspace.functions(path)
         ),
-        signatures=tuple(_signature(item) for item in traced),
+        signatures=tuple(_signature(workspace, item) for item in traced),
         findings=tuple(_finding(item) for item in findings),
         refuted=_refuted(workspace, path, facts),
         constants=_constants(workspace, shown, findings, hello) if shown else (),
@@ -65,15 +68,20 @@ def panel(
         jaxpr=JaxprStage(shown.equations, len(shown.constants), shown.trace_seconds) if shown else None,
         jax=hello.jax if hello else None,
         interpreter=situation.interpreter,
-        traced_at=time.strftime("%H:%M:%S", time.localtime(evidence.traced_at)) if evidence else None,
-        stale_lines=workspace.stale_lines(path),
+        traced_at=_clock(evidence, recorded is not None) if evidence else None,
+        stale_lines=() if recorded else workspace.stale_lines(path),
         threshold=workspace.config.threshold,
         message=message,
+        only_recorded=only_recorded(workspace, facts, situation) if facts else None,
         failed=failed,
         stopped_log=situation.stopped.traceback if situation.stopped and state == "stopped" else "",
         representation=representation(hello) if hello and shown else "",
         timings=situation.timings.get(facts.name) if facts and shown else None,
     )
+
+
+def _clock(evidence: Evidence, recorded: bool) -> str:
+    return when(evidence) if recorded else time.strftime("%H:%M:%S", time.localtime(evidence.traced_at))
 
 
 def representation(hello: Hello) -> str:
@@ -93,6 +101,8 @@ def _state(
     if activity and shown is None:
         what = facts.name if facts else path.replace("\\", "/").rsplit("/", 1)[-1]
         return "running", f"{activity.stage.capitalize()} {what} {format_seconds(activity.seconds)}", None
+    if facts and facts.only_recorded:
+        return "ready", "", None
     if situation.permission == "restricted":
         return "restricted", RESTRICTED, None
     if situation.permission == "consent":
@@ -153,13 +163,15 @@ def _failed(workspace: Workspace, path: str, facts: FunctionFacts | None, failur
     return FailedTrace(file, line, failure.message, source, failure.traceback, tried, guess)
 
 
-def _signature(item: TracedFunction) -> Signature:
+def _signature(workspace: Workspace, item: TracedFunction) -> Signature:
+    seen = workspace.recorded_run(item) if item.source == "recorded" else None
     return Signature(
         parameters=tuple((parameter.name, parameter.type) for parameter in item.parameters),
         out=item.out,
         source=item.source,
         origin=item.origin,
         calls=item.calls,
+        recorded=counted(seen) if seen else "",
     )
 
 

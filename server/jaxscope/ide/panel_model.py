@@ -37,6 +37,19 @@ class Signature:
     source: str
     origin: str
     calls: int
+    recorded: str = ""
+    """Why a recorded run traced it, and how long compiling took."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyRecorded:
+    """Why there are no programs and no timings of a function that only a recorded run knows."""
+
+    reason: str
+    """A sentence."""
+    detail: str
+    action: Literal["", "trace", "trust", "consent", "interpreter"] = ""
+    """What would help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +227,7 @@ class PanelModel:
     threshold: int
     message: str
     """For the states other than `ready`: the sentence to show."""
+    only_recorded: OnlyRecorded | None = None
     failed: FailedTrace | None = None
     stopped_log: str = ""
     """Last lines of a stopped worker's log."""

@@ -203,6 +203,13 @@ class Workspace:
         recordings = self._recordings_for(shown.path)
         return recordings.seen(shown) if recordings else None
 
+    def recorded_names(self, path: str) -> frozenset[str]:
+        """Qualified names of the functions that a recorded run gives signatures to trace with."""
+        recordings, model = self._recordings_for(path), self.model(path)
+        return (
+            frozenset(item.function for item in recordings.signatures(model)) if recordings and model else frozenset()
+        )
+
     def _recordings_for(self, path: str) -> Recordings | None:
         if path not in self._recordings:
             self._recordings[path] = recordings_for(path)

@@ -11,6 +11,7 @@ from typing import Literal
 from jaxscope.ide.constants import constants_lowered
 from jaxscope.ide.panel_model import ConstantsLowered, ProgramText, Timings
 from jaxscope.ide.program import program_text
+from jaxscope.ide.recorded import only_recorded
 from jaxscope.ide.situation import Activity
 from jaxscope.ide.timings import timings
 from jaxscope.ide.workspace import FunctionFacts
@@ -233,6 +234,9 @@ class Tracing:
             session = self._workers.session(witness, shown) if shown else None
             if session and shown:
                 return session, shown
+            refused = only_recorded(self._folder.workspace, facts, self._folder.situation(path)) if facts else None
+            if refused:
+                return Failure("unsupported", f"{refused.reason} {refused.detail}")
             if attempt == 0 and (failure := await self.trace(witness)):
                 return failure
         return self._unknown(path, name, facts)
