@@ -82,9 +82,10 @@ def decorated_by(file: File, decorator: ast.expr) -> Application | None:
 
 
 def named(file: File, node: ast.expr) -> Transform | None:
-    """The transform that a dotted name means."""
+    """The transform that a dotted name means, unless what it makes is called otherwise than the function."""
     dotted = file.dotted(node)
-    return transform(dotted) if dotted else None
+    found = transform(dotted) if dotted else None
+    return None if found is not None and (found.members or found.leading) else found
 
 
 def is_partial(file: File, call: ast.Call) -> bool:

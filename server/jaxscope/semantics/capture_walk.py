@@ -7,7 +7,7 @@ import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jaxscope.semantics import branches, calls, objects, purity
+from jaxscope.semantics import branches, calls, derivatives, objects, purity
 from jaxscope.semantics.arguments import Given, arguments, bind, defaults, parameters
 from jaxscope.semantics.capture import Capture, Mark
 from jaxscope.semantics.capture_list import CaptureList, written
@@ -15,7 +15,7 @@ from jaxscope.semantics.capture_origin import Origin
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.scopes import Read, Scope, facts_of
-from jaxscope.semantics.sites import Site, Target, peel
+from jaxscope.semantics.sites import Site, Target, leading, peel
 from jaxscope.semantics.values import (
     TRACER,
     UNKNOWN,
@@ -106,19 +106,33 @@ class Walk:
         self.outer_parameters: dict[tuple[Frame, str], _Outer] = {}
         """Parameters that stand for something from outside, by frame and name."""
         self.depth = 0
+        self.custom: list[Transformed] = []
+        """Functions with derivatives of their own that were met."""
 
     def run(self) -> list[Capture]:
         value = self.site.value(self.ev, self.model)
         target = peel(self.ev, value) if value is not None else Target()
-        if target.function is None:
+        if target.function is None or value is None:
             return []
         function = target.function
         for partial in target.partials:
             self._partial(partial)
         frame = Frame(function.scope, function.frame.model, self._home(function.frame), {}, traced=True)
         frame.parameters = self._parameters(target, function, frame)
+        self.custom += derivatives.custom_in(value)
         self._walk(function.scope, frame)
+        self._derivatives(target, frame)
         return list(self.list.found.values())
+
+    def _derivatives(self, target: Target, frame: Frame) -> None:
+        """Goes into the rules of functions with their own derivatives, if anything is differentiated."""
+        if not self.custom:
+            return
+        walked = dict.fromkeys(scope for scope, asked in self.trail if asked is None)
+        if any(entry.differentiates for entry in target.chain) or derivatives.mentioned(self.ev, walked):
+            for function in self.custom:  # the functions gone into may add to these
+                for rule in derivatives.rules_of(self.ev, function):
+                    self._enter(rule, None, frame)
 
     def _home(self, frame: Frame) -> Frame:
         """`frame`, as it is while tracing when its function is traced."""
@@ -139,11 +153,12 @@ class Walk:
         if function.bound is not None and names and not takes_self:
             values[names[0]] = function.bound
             self._bound_self(target, frame, names[0])
-        rest = names[1:] if function.bound is not None else names
+        rest = [""] * leading(target) + (names[1:] if function.bound is not None else names)
         for partial in reversed(target.partials):
             values.update(zip(rest, partial.args, strict=False))
             values.update(partial.keywords)
             rest = rest[len(partial.args) :]
+        values.pop("", None)
         generic = self.ev.generic_frame(scope, function.frame.model)
         for name in self.site.statics:
             if name in values:
@@ -281,7 +296,8 @@ class Walk:
         container: tuple[str, Mark] | None = None
         for number, link in enumerate(read.links):
             rest = read.links[number:]
-            if isinstance(value, (Array, FunctionValue, Transformed, PartialValue)):
+            member = isinstance(value, Transformed) and isinstance(link, ast.Attribute) and value.holds(link.attr)
+            if isinstance(value, (Array, FunctionValue, Transformed, PartialValue)) and not member:
                 return node, value, rest, container
             if isinstance(link, ast.Subscript):
                 key = self.ev.evaluate(link.slice, scope, frame)
@@ -323,6 +339,9 @@ class Walk:
         function = target.function
         if function is None or any(entry.is_jit or entry.traces_only for entry in target.chain):
             return
+        custom = [layer for layer in derivatives.custom_in(value) if layer not in self.custom]
+        self.custom += custom
+        self.cut += len(custom)
         scope = function.scope
         key = (scope, function.frame, _hashable(function.bound))
         if function.frame.traced and scope in self.lexical:

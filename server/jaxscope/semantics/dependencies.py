@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ class Change:
     names: set[str]
     """Globals bound in chunks that are gone or new."""
     calls: set[str]
-    """Names called or wrapped in them."""
+    """Names called or wrapped in them, or of methods that decorate."""
 
     def touches(self, found: Dependencies) -> bool:
         """May a fact that rests on `found` be different now?"""
@@ -57,4 +58,6 @@ def change_between(old: Iterable[tuple[Chunk, ChunkFacts]], new: Iterable[tuple[
         names |= facts.module.bindings.keys()
         calls |= facts.calls.keys()
         calls |= facts.aliases.keys()
+        decorators = (d for binding, _ in facts.decorated for d in getattr(binding.node, "decorator_list", ()))
+        calls |= {decorator.attr for decorator in decorators if isinstance(decorator, ast.Attribute)}
     return Change(set(gone), names, calls)

@@ -16,6 +16,7 @@ from jaxscope.semantics.values import (
     TRACER,
     UNKNOWN,
     Array,
+    ClassValue,
     Const,
     External,
     Instance,
@@ -29,7 +30,7 @@ from jaxscope.semantics.values import (
     TupleType,
     Value,
 )
-from jaxscope.semantics.vocabulary import Transform, transform, words
+from jaxscope.semantics.vocabulary import LINEN_LIFTS, Transform, transform, words
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
@@ -49,6 +50,8 @@ def call_external(ev: Evaluator, name: str, given: Given, node: ast.AST, frame: 
     entry = transform(name)
     if entry is not None:
         return _apply_transform(entry, given, node, frame)
+    if name in LINEN_LIFTS and given.args and isinstance(given.args[0], ClassValue):
+        return given.args[0]
     if name in _PARTIALS:
         if not given.args:
             return UNKNOWN
@@ -119,6 +122,8 @@ def _apply_transform(entry: Transform, given: Given, node: ast.AST, frame: Frame
         return TRACER if frame.traced else UNKNOWN
     body = entry.bodies[0]
     target = given.args[0] if given.args else options.pop(body.name, None)
+    if isinstance(target, ClassValue):
+        return target  # flax.linen makes a class of a class
     if target is None:
         return PartialValue("options", External(entry.name), (), tuple(options.items()), None, frame)
     return Transformed(entry, target, tuple(options.items()), node, frame)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from jaxscope.semantics.annotations import annotated
@@ -22,7 +23,7 @@ from jaxscope.semantics.values import (
     Value,
     join,
 )
-from jaxscope.semantics.vocabulary import transform
+from jaxscope.semantics.vocabulary import LINEN_MODULE, LINEN_RUNNERS, TRANSFORMS, transform
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
@@ -53,10 +54,23 @@ def _decorate(ev: Evaluator, decorator: ast.expr, value: Value, scope: Scope, fr
     if isinstance(by, External) and (entry := transform(by.name)) is not None and not entry.loop:
         return Transformed(entry, value, options, decorator, frame)
     if isinstance(by, FunctionValue):
-        made = ev.call(by, Given([value], {}, False), decorator, frame)
-        if isinstance(made, Transformed) and made.target == value:
-            return Transformed(made.transform, value, made.options, decorator, frame)
+        made = ev.call(by, Given([value], dict(options), False), decorator, frame)
+        for inner in _around(ev, made):
+            if inner.target == value:
+                return Transformed(inner.transform, value, inner.options, decorator, frame)
     return value
+
+
+def _around(ev: Evaluator, made: Value) -> Iterator[Transformed]:
+    """What a decorator of the project made: a transformed function, or those that its wrapper calls."""
+    if isinstance(made, Transformed):
+        yield made
+    elif isinstance(made, FunctionValue):
+        frame = Frame(made.scope, made.frame.model, made.frame)
+        for read in made.scope.reads:
+            value = ev.evaluate(read.node, made.scope, frame)
+            if isinstance(value, Transformed):
+                yield value
 
 
 def has_decorator(scope: Scope, name: str) -> bool:
@@ -172,7 +186,18 @@ def _attribute(ev: Evaluator, value: Instance | ClassValue, cls: ClassValue, nam
             field = _annotated_fields(one.scope).get(name)
             if field is not None:
                 return annotated(ev, field.annotation, one.scope, frame)
+    if name in LINEN_RUNNERS and isinstance(value, Instance) and _is_linen(ev, cls):
+        return Transformed(TRANSFORMS[f"{LINEN_MODULE}.apply"], attribute(ev, value, "__call__"), (), None, cls.frame)
     return UNKNOWN
+
+
+def _is_linen(ev: Evaluator, cls: ClassValue) -> bool:
+    """Is it a module of flax.linen?"""
+    for one in bases(ev, cls):
+        for base in getattr(one.scope.node, "bases", []):
+            if ev.evaluate(base, one.scope.parent or one.scope, one.frame) == External(LINEN_MODULE):
+                return True
+    return False
 
 
 def _writes(cls: ClassValue, name: str) -> list[AttributeWrite]:
@@ -205,6 +230,8 @@ def _written(ev: Evaluator, value: Instance, write: AttributeWrite, cls: ClassVa
     if frame is None or frame.scope is not write.scope:
         if value.given is not None and write.scope.name == "__post_init__":
             frame = Frame(write.scope, cls.frame.model, cls.frame, {"self": value})
+        elif write.scope.name == "setup" and _is_linen(ev, cls):
+            frame = Frame(write.scope, cls.frame.model, cls.frame, {"self": value}, traced=True)  # `apply` runs it
         else:
             frame = ev.generic_frame(write.scope, cls.frame.model)
     found = ev.evaluate(write.value, write.scope, frame)

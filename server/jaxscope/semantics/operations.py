@@ -56,6 +56,8 @@ def unpacked(value: Value, step: int) -> Value:
     """Item `step` of a value that is unpacked."""
     if isinstance(value, Sequence):
         return value.item(step)
+    if isinstance(value, Transformed) and value.transform.members:
+        return value
     return element(value) if isinstance(value, Array) else TRACER if value is TRACER else UNKNOWN
 
 

@@ -65,6 +65,11 @@ def peel(ev: Evaluator, value: Value) -> Target:
     return target
 
 
+def leading(target: Target) -> int:
+    """Number of arguments that are passed in front of the function's own: `params` of `network.apply`."""
+    return max(0, sum(entry.leading for entry in target.chain))
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """One place where a known function is compiled. Holds no values: it outlives the evaluation that found it."""
@@ -123,7 +128,7 @@ def _candidates(
                 yield layer, binding, outer
                 break
     for name, calls in facts.calls.items():
-        if name in COMPILING or not name or _is_local_name(model, name, ev):
+        if name in COMPILING or not name or is_local_name(model, name, ev):
             for call, scope in calls:
                 value = ev.evaluate(call, scope, ev.generic_frame(scope, model))
                 if isinstance(value, Transformed) and value.transform.is_jit and value.call is call:
@@ -136,7 +141,7 @@ def _layers(value: Value) -> Iterator[Transformed]:
         value = value.target
 
 
-def _is_local_name(model: FileModel, name: str, ev: Evaluator) -> bool:
+def is_local_name(model: FileModel, name: str, ev: Evaluator) -> bool:
     """Is it a global under which a compiling transform is called: an import alias, `jit = partial(jax.jit, ...)`?"""
     bindings = model.module_bindings.get(name, ())
     for binding in bindings:
@@ -174,10 +179,9 @@ def static_parameters(target: Target, nums: tuple[int, ...], names: tuple[str, .
     if target.function is None:
         return ()
     own = parameters(target.function.scope.function_node)
-    if target.function.bound is not None:
-        own = own[1:]
+    own = [""] * leading(target) + (own[1:] if target.function.bound is not None else own)
     for partial in reversed(target.partials):
         given = {key for key, _ in partial.keywords}
         own = [name for name in own[len(partial.args) :] if name not in given]
     found = [own[n] for n in nums if -len(own) <= n < len(own)]
-    return tuple(dict.fromkeys([*found, *names]))
+    return tuple(name for name in dict.fromkeys([*found, *names]) if name)

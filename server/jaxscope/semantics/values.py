@@ -186,6 +186,10 @@ class Transformed(Value):
         """An option's value; None when it is not given."""
         return next((value for key, value in self.options if key == name), None)
 
+    def holds(self, name: str) -> bool:
+        """Is it a pair of functions, and `name` one of them?"""
+        return name in self.transform.members
+
 
 @dataclass(frozen=True, slots=True)
 class TupleType(Value):

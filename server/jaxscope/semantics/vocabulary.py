@@ -51,6 +51,12 @@ class Transform:
     argument, not a constant."""
     carry: int = -1
     """Position of the initial carry, which a new loop parameter would join."""
+    differentiates: bool = False
+    """Derivative rules of functions with their own (`custom_vjp`) run."""
+    members: tuple[str, ...] = ()
+    """Its result is no function but holds several that run it: `hk.transform(f).apply`."""
+    leading: int = 0
+    """Arguments that its result takes in front of those of the function, or with a minus no longer takes."""
 
     @property
     def is_jit(self) -> bool:
@@ -68,6 +74,8 @@ _F = (Body(0, "f"),)
 _JIT_NUMS = ("static_argnums", "donate_argnums")
 _JIT_NAMES = ("static_argnames", "donate_argnames")
 _STATIC = ("static_argnums", "static_argnames")
+_GRAD = ((1, "argnums"), (2, "has_aux"))
+_PURE = ("init", "apply")
 
 _TABLE = (
     Transform("jax.jit", _FUN, True, False, False, _JIT_NUMS, _JIT_NAMES, ("in_shardings",), static=_STATIC),
@@ -111,6 +119,16 @@ _TABLE = (
         takes_self=True,
     ),
     Transform("haiku.jit", _FUN, True, takes_self=True),
+    Transform("haliax.named_jit", (Body(0, "fn"),), True, takes_self=True),
+    Transform("jax_dataclasses.jit", _FUN, True),
+    Transform("haiku.transform", _F, members=_PURE, leading=2),
+    Transform("haiku.transform_with_state", _F, members=_PURE, leading=3),
+    Transform("haiku.without_apply_rng", _F, members=_PURE, leading=-1),
+    Transform("haiku.without_state", _F, members=_PURE, leading=-1),
+    Transform("haiku.with_empty_state", _F, members=_PURE, leading=1),
+    Transform("flax.linen.Module.apply", _F, leading=1),
+    Transform("jax.experimental.checkify.checkify", _F),
+    Transform("jax.custom_gradient", _FUN),
     Transform(
         "jax.vmap",
         _FUN,
@@ -118,18 +136,18 @@ _TABLE = (
         option_positions=((1, "in_axes"), (2, "out_axes")),
     ),
     Transform("equinox.filter_vmap", _FUN, per_argument=("in_axes",)),
-    Transform("jax.grad", _FUN, argnums=("argnums",), option_positions=((1, "argnums"), (2, "has_aux"))),
-    Transform("jax.value_and_grad", _FUN, argnums=("argnums",), option_positions=((1, "argnums"), (2, "has_aux"))),
-    Transform("equinox.filter_grad", _FUN),
-    Transform("equinox.filter_value_and_grad", _FUN),
-    Transform("flax.nnx.grad", _F, argnums=("argnums",)),
-    Transform("flax.nnx.value_and_grad", _F, argnums=("argnums",)),
-    Transform("jax.jacfwd", _FUN, argnums=("argnums",), option_positions=((1, "argnums"),)),
-    Transform("jax.jacrev", _FUN, argnums=("argnums",), option_positions=((1, "argnums"),)),
-    Transform("jax.hessian", _FUN, argnums=("argnums",), option_positions=((1, "argnums"),)),
-    Transform("jax.jvp", (Body(0, "fun", "given"),), per_argument=("primals", "tangents")),
-    Transform("jax.vjp", (Body(0, "fun", "given"),)),
-    Transform("jax.linearize", (Body(0, "fun", "given"),)),
+    Transform("jax.grad", _FUN, argnums=("argnums",), option_positions=_GRAD, differentiates=True),
+    Transform("jax.value_and_grad", _FUN, argnums=("argnums",), option_positions=_GRAD, differentiates=True),
+    Transform("equinox.filter_grad", _FUN, differentiates=True),
+    Transform("equinox.filter_value_and_grad", _FUN, differentiates=True),
+    Transform("flax.nnx.grad", _F, argnums=("argnums",), differentiates=True),
+    Transform("flax.nnx.value_and_grad", _F, argnums=("argnums",), differentiates=True),
+    Transform("jax.jacfwd", _FUN, argnums=("argnums",), option_positions=((1, "argnums"),), differentiates=True),
+    Transform("jax.jacrev", _FUN, argnums=("argnums",), option_positions=((1, "argnums"),), differentiates=True),
+    Transform("jax.hessian", _FUN, argnums=("argnums",), option_positions=((1, "argnums"),), differentiates=True),
+    Transform("jax.jvp", (Body(0, "fun", "given"),), per_argument=("primals", "tangents"), differentiates=True),
+    Transform("jax.vjp", (Body(0, "fun", "given"),), differentiates=True),
+    Transform("jax.linearize", (Body(0, "fun", "given"),), differentiates=True),
     Transform("jax.checkpoint", _FUN, argnums=("static_argnums",), static=("static_argnums",)),
     Transform(
         "jax.shard_map",
@@ -175,7 +193,25 @@ _TABLE = (
 
 TRANSFORMS: dict[str, Transform] = {entry.name: entry for entry in _TABLE}
 
+_ABROAD = {
+    "haiku": words("grad value_and_grad vmap eval_shape"),
+    "flax.nnx": words("vmap pmap jvp vjp custom_vjp shard_map eval_shape make_jaxpr"),
+    "equinox": words(
+        "filter_hessian filter_jacfwd filter_jacrev filter_jvp filter_vjp filter_custom_jvp filter_custom_vjp "
+        "filter_make_jaxpr"
+    ),
+}
+_LOOPS_ABROAD = {
+    "haiku": words("scan cond switch while_loop fori_loop map"),
+    "flax.nnx": words("scan cond switch while_loop fori_loop"),
+}
+"""Where libraries have JAX's own under the same names, for functions that use their modules."""
+
 CANONICAL: dict[str, str] = {
+    **{f"{home}.{name}": f"jax.{name.removeprefix('filter_')}" for home, names in _ABROAD.items() for name in names},
+    **{f"{home}.{name}": f"jax.lax.{name}" for home, names in _LOOPS_ABROAD.items() for name in names},
+    "haiku.remat": "jax.checkpoint",
+    "equinox.filter_pure_callback": "jax.pure_callback",
     "jax.api.jit": "jax.jit",
     "jax.experimental.pjit": "jax.experimental.pjit.pjit",
     "jax.pjit": "jax.experimental.pjit.pjit",
@@ -186,10 +222,7 @@ CANONICAL: dict[str, str] = {
     "equinox.filter_checkpoint": "jax.checkpoint",
     "equinox.filter_eval_shape": "jax.eval_shape",
     "equinox.internal.while_loop": "jax.lax.while_loop",
-    "flax.nnx.vmap": "jax.vmap",
-    "flax.nnx.pmap": "jax.pmap",
     "flax.nnx.remat": "jax.checkpoint",
-    "flax.nnx.scan": "jax.lax.scan",
     "flax.linen.remat": "jax.checkpoint",
     "jax.tree.map": "jax.tree_util.tree_map",
     "jax.tree_map": "jax.tree_util.tree_map",
@@ -199,6 +232,19 @@ CANONICAL: dict[str, str] = {
     "jax.core.Array": "jax.Array",
     "jax.numpy.ndarray": "jax.Array",
 }
+
+CUSTOM_DERIVATIVES = frozenset(("jax.custom_vjp", "jax.custom_jvp"))
+"""Transforms after which a function has derivatives of its own."""
+
+DERIVATIVE_RULES = words("defvjp defjvp defjvps def_fwd def_bwd def_jvp")
+"""Methods that give a function with derivatives of its own the functions for them."""
+
+LINEN_MODULE = "flax.linen.Module"
+LINEN_RUNNERS = words("apply init init_with_output")
+"""Methods of a linen module that run its `__call__`, after the variables or keys."""
+
+LINEN_LIFTS = frozenset(f"flax.linen.{name}" for name in words("scan vmap remat_scan map_variables add_metadata_axis"))
+"""Transforms that make a class of modules of a class of modules."""
 
 METADATA = frozenset(
     words(
