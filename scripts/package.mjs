@@ -60,7 +60,7 @@ function layOut() {
   for (const picture of picturesOf('README.md')) copy(at(picture), picture);
   copy(DEPENDENCIES, 'bundled');
   copy(at('server', 'jaxscope'), 'bundled/jaxscope');
-  copy(at('server', 'run_server.py'), 'bundled/run_server.py');
+  copy(at('server', 'run_jaxscope.py'), 'bundled/run_jaxscope.py');
 }
 
 /** Packs, and returns the path of the .vsix. */

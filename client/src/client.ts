@@ -19,7 +19,7 @@ export class Server implements vscode.Disposable {
   private interpreter = "";
 
   readonly onStatus = this.statusEmitter.event;
-  /** Fires with a file's address when its trace is there. */
+  /** Fires with a file's address when its trace is there, or a recorded run that shows something of it. */
   readonly onDidTrace = this.traceEmitter.event;
   readonly onStage = this.stageEmitter.event;
   /** Fires with the reason when the server cannot be started, and with undefined when it could. */
@@ -78,6 +78,7 @@ export class Server implements vscode.Disposable {
     const client = new LanguageClient("jaxscope", "jaxscope", this.executable(), this.options(folder));
     client.onNotification("jaxscope/status", (status: Status) => this.statusEmitter.fire(status));
     client.onNotification("jaxscope/didTrace", ({ uri }: { uri: string }) => this.traceEmitter.fire(uri));
+    client.onNotification("jaxscope/didRecord", ({ uri }: { uri: string }) => this.traceEmitter.fire(uri));
     client.onNotification("jaxscope/stage", (progress: StageProgress) => this.stageEmitter.fire(progress));
     this.client = client;
     try {
@@ -91,12 +92,22 @@ export class Server implements vscode.Disposable {
 
   private executable(): Executable {
     // Never the user's folder as working folder: a bare `python` could be found there before the one on the path.
+    return { ...this.commandLine("serve"), options: { cwd: this.context.extensionPath } };
+  }
+
+  /** How the interpreter in use runs one of jaxscope's commands. */
+  private commandLine(name: string, ...rest: string[]): { readonly command: string; readonly args: string[] } {
     const root = this.context.extensionPath;
-    const options = { cwd: root };
-    const packed = path.join(root, "bundled", "run_server.py");
-    if (existsSync(packed)) return { command: this.interpreter, args: [packed], options };
+    const packed = path.join(root, "bundled", "run_jaxscope.py");
+    if (existsSync(packed)) return { command: this.interpreter, args: [packed, name, ...rest] };
     // From a checkout: the project's own environment has the server's dependencies and the server itself.
-    return { command: environmentOf(root) ?? this.interpreter, args: ["-m", "jaxscope.cli.main", "serve"], options };
+    return { command: environmentOf(root) ?? this.interpreter, args: ["-m", "jaxscope.cli.main", name, ...rest] };
+  }
+
+  /** The command line that records a program, given as for Python itself, with this interpreter or the one in use. */
+  async recorder(program: readonly string[], python?: string): Promise<{ readonly command: string; readonly args: string[] }> {
+    await this.turn;
+    return this.commandLine("record", "--python", python ?? this.interpreter, ...program);
   }
 
   private options(folder: vscode.WorkspaceFolder | undefined): LanguageClientOptions {

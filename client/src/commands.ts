@@ -4,17 +4,19 @@ import { TABS, type Consent, type Tab } from "../webview/messages.ts";
 import type { Server } from "./client.ts";
 import { declareShapes } from "./features/declareShapes.ts";
 import type { Panel } from "./features/panel.ts";
+import type { Recorder } from "./features/record.ts";
 import { consent, failureOf, panelModel, restartWorkers, trace, type PanelParams } from "./requests.ts";
 
 type Handler = (...args: unknown[]) => Promise<unknown> | unknown;
 
-export function registerCommands(server: Server, panel: Panel): vscode.Disposable[] {
+export function registerCommands(server: Server, panel: Panel, recorder: Recorder): vscode.Disposable[] {
   const handlers: Record<string, Handler> = {
     openPanel: (uri, name, tab) => panel.open(target(uri, name), asTab(tab)),
     time: (uri, name) => panel.time(target(uri, name), false),
     measure: (uri, name) => panel.time(target(uri, name), true),
     traceNow: async (uri) => trace(await server.connected(), target(uri).uri),
     declareShapes: (uri, name) => declare(server, target(uri, name)),
+    record: (uri) => recorder.choose(vscode.Uri.parse(target(uri).uri)),
     changeTracePolicy: () => changePolicy(server),
     selectInterpreter: () => selectInterpreter(),
     restart: () => restart(server),

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { Server } from "./client.ts";
 import { registerCommands } from "./commands.ts";
 import { registerPanel } from "./features/panel.ts";
+import { Recorder } from "./features/record.ts";
 import { registerTrust } from "./features/trust.ts";
 import { onDidChangeSelection } from "./python.ts";
 import { StatusBar } from "./status.ts";
@@ -14,7 +15,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const running = server;
   const status = new StatusBar();
   const panel = registerPanel(context, running);
-  context.subscriptions.push(running, status, ...registerCommands(running, panel), registerTrust(running));
+  context.subscriptions.push(running, status, ...registerCommands(running, panel, new Recorder(context, running)), registerTrust(running));
   context.subscriptions.push(
     running.onStatus((told) => status.update(told)),
     running.onProblem((problem) => status.problem(problem ? "stopped" : "starting", problem)),

@@ -21,10 +21,12 @@ export function messagesFor(before: State, after: State): FromPanel[] {
 /** Lines are marked in the editor only while a program is in sight. */
 const hueSource = (state: State) => (state.model?.state === "ready" && state.tab === "stablehlo" ? state.programs[state.form] : undefined);
 
+const hasProgram = ({ model }: State): boolean => model?.state === "ready" && !model.onlyRecorded;
+
 /** Lowering for the Constants tab starts when it is opened; after a failure that is the user's decision. */
 const wantsConstants = (state: State): boolean =>
   state.tab === "constants" &&
-  state.model?.state === "ready" &&
+  hasProgram(state) &&
   !state.lowered &&
   state.work.constants === undefined &&
   state.ended.constants === undefined;
@@ -32,7 +34,7 @@ const wantsConstants = (state: State): boolean =>
 /** Is the program's text to be asked for? Not again after a failure: that is the user's decision. */
 const wantsProgram = (state: State): boolean =>
   state.tab === "stablehlo" &&
-  state.model?.state === "ready" &&
+  hasProgram(state) &&
   !state.programs[state.form] &&
   state.work.program === undefined &&
   state.ended.program === undefined;

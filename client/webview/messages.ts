@@ -46,6 +46,7 @@ export type Action =
   | "focusEditor"
   | "manageTrust"
   | "openSettings"
+  | "record"
   | "restart"
   | "selectInterpreter"
   | "showLog"

@@ -49,7 +49,7 @@ def names(vsix: zipfile.ZipFile) -> list[str]:
 def test_what_the_manifest_names_is_there(vsix: zipfile.ZipFile, names: list[str]) -> None:
     manifest = json.loads(vsix.read("extension/package.json"))
     assert str(PurePosixPath(manifest["main"])) in names
-    assert {"dist/webview.js", "dist/webview.css", "bundled/run_server.py", "bundled/jaxscope/cli/main.py"} <= set(
+    assert {"dist/webview.js", "dist/webview.css", "bundled/run_jaxscope.py", "bundled/jaxscope/cli/main.py"} <= set(
         names
     )
     assert not {"scripts", "devDependencies", "dependencies", "private"} & set(manifest)
@@ -180,7 +180,7 @@ def test_the_bundled_server_runs_where_only_jax_is(
 ) -> None:
     source = tmp_path / "case.py"
     source.write_text(SOURCE)
-    server = Server([str(only_jax), str(bundle / "run_server.py")], tmp_path, tmp_path / "state")
+    server = Server([str(only_jax), str(bundle / "run_jaxscope.py"), "serve"], tmp_path, tmp_path / "state")
     options: dict[str, Any] = {"trusted": trusted, "interpreter": str(only_jax)}
     if trusted:
         options["trace"] = {"when": "onSave"}

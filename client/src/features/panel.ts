@@ -63,7 +63,7 @@ export class Panel implements vscode.Disposable {
   /** Shows the Timings tab and measures; with `both`, captured against hoisted. */
   async time(target: PanelParams, both: boolean): Promise<void> {
     await this.open(target, "timings");
-    if (this.model?.state === "ready") await this.measure(both ? ["captured", "hoisted"] : ["captured"]);
+    if (this.model?.state === "ready" && !this.model.onlyRecorded) await this.measure(both ? ["captured", "hoisted"] : ["captured"]);
   }
 
   private adopt(view: vscode.WebviewPanel): vscode.WebviewPanel {

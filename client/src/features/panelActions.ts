@@ -33,6 +33,8 @@ export async function act(action: Action, { model, uri, server, documents }: Sur
       return void (await command("workbench.trust.manage"));
     case "openSettings":
       return void (await command("workbench.action.openSettings", "@ext:jaxscope.jaxscope"));
+    case "record":
+      return void (await command("jaxscope.record", uri, model?.function));
     case "restart":
       return void (await command("jaxscope.restart"));
     case "selectInterpreter":

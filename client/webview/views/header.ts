@@ -35,7 +35,7 @@ const signatureText = ({ parameters, out }: Signature): TemplateResult =>
 
 const origin = ({ source, origin: from, calls }: Signature): TemplateResult =>
   html`<span class=${source === "guess" ? "guess" : "k"}>${source}</span>
-    ${from || calls > 1 ? html`<span>${[from, calls > 1 ? counted(calls, "call") : ""].filter(Boolean).join(" · ")}</span>` : nothing}`;
+    ${from || calls > 1 ? html`<span>${[from, calls > 1 ? counted(calls, "call") : ""].filter(Boolean).join(", ")}</span>` : nothing}`;
 
 function signatureRow(context: Context, model: PanelModel, shown: Signature): TemplateResult {
   const { state, send } = context;
@@ -45,7 +45,7 @@ function signatureRow(context: Context, model: PanelModel, shown: Signature): Te
         title="Where the shapes come from" @click=${() => send({ type: "signatures" })}>${origin(shown)} ${icon("down", "s")}</button>
     </div>
     <div id="signatures" class="signatures" ?hidden=${!state.signaturesOpen}>
-      <ul aria-label="Known signatures">${model.signatures.map((one) => html`<li>${signatureText(one)} <span class="dim">${origin(one)}</span></li>`)}</ul>
+      <ul aria-label="Known signatures">${model.signatures.map((one) => html`<li>${signatureText(one)} <span class="dim">${origin(one)}${one.recorded ? ` · ${one.recorded}` : ""}</span></li>`)}</ul>
       ${doing(context, "Declare shapes…", "declareShapes")}
     </div>`;
 }
@@ -63,7 +63,7 @@ function statusRow({ state }: Context, model: PanelModel): TemplateResult {
   const device = state.timings?.device ?? program?.platform;
   return html`<div class="head-row status">
     <ol class="stages" role="status" aria-label="Stages">${STAGES.map((stage, index) =>
-      stageMark(stage, done[stage] || index < reached, stage === active),
+      model.onlyRecorded && !done[stage] ? notHere(stage) : stageMark(stage, done[stage] || index < reached, stage === active),
     )}</ol>
     <span class="grow"></span>
     ${device ? html`<span class="chip still" title="Device that compiles and times"><span class="k">${device.split(" ")[0]}</span>
@@ -77,6 +77,8 @@ export function stageMark(stage: string, done: boolean, active: boolean): Templa
   if (done) return html`<li>${icon("check", "ok")}${stage}<span class="sr"> done</span></li>`;
   return html`<li class="wait"><span class="spin off" aria-hidden="true"></span>${stage}<span class="sr"> not done</span></li>`;
 }
+
+const notHere = (stage: string): TemplateResult => html`<li class="wait"><span aria-hidden="true">–</span>${stage}<span class="sr"> not possible here</span></li>`;
 
 const NAMES: Readonly<Record<Tab, string>> = { overview: "Overview", constants: "Constants", stablehlo: "StableHLO", timings: "Timings" };
 

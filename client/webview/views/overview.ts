@@ -9,11 +9,13 @@ import { memory } from "./memory.ts";
 import { pairs } from "./pairs.ts";
 import { button, link, prose } from "./parts.ts";
 import { pipeline } from "./pipeline.ts";
+import { onlyRecorded } from "./recorded.ts";
 import { ended, running } from "./running.ts";
 
 export function overview(context: Context, model: PanelModel): TemplateResult {
   return html`${findingBox(context, model)}
     ${running(context)} ${ended(context, "time", () => measure(context, model))}
+    ${model.onlyRecorded ? onlyRecorded(context, model.onlyRecorded) : nothing}
     ${pipeline(context, model)}
     ${capturedAgainstHoisted(context, model)}
     <div class="cols"><div>${findings(context, model)}</div><div>${memory(context)}</div></div>`;
@@ -76,13 +78,13 @@ const measure = ({ post }: Context, model: PanelModel): void =>
   post({ type: "time", forms: model.constants.length > 0 ? ["captured", "hoisted"] : ["captured"] });
 
 const costButton = (context: Context, model: PanelModel): TemplateResult | typeof nothing =>
-  model.state === "ready" && model.constants.length > 0 && context.state.work.time === undefined
+  model.state === "ready" && !model.onlyRecorded && model.constants.length > 0 && context.state.work.time === undefined
     ? button("See what it costs", () => measure(context, model))
     : nothing;
 
 function capturedAgainstHoisted(context: Context, model: PanelModel): TemplateResult | typeof nothing {
   const count = model.constants.length;
-  if (count === 0) return nothing;
+  if (count === 0 || model.onlyRecorded) return nothing;
   const rows = context.state.timings?.comparison ?? [];
   const what = count === 1 ? "the array as an argument" : `the ${count} arrays as arguments`;
   return html`<h2>Captured against hoisted <span class="aside">the same program with ${what}</span></h2>

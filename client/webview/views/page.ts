@@ -9,11 +9,17 @@ import { header, tabs } from "./header.ts";
 import { icon } from "./icons.ts";
 import { overview } from "./overview.ts";
 import { button } from "./parts.ts";
+import { onlyRecorded } from "./recorded.ts";
 import { stablehlo } from "./stablehlo.ts";
 import { stateView } from "./states.ts";
 import { timings } from "./timings.ts";
 
 const VIEWS: Readonly<Record<Tab, (context: Context, model: PanelModel) => TemplateResult>> = { overview, constants, stablehlo, timings };
+
+/** Tabs that show nothing but what a worker that holds the program makes. */
+const NEED_PROGRAM: ReadonlySet<Tab> = new Set(["stablehlo", "timings"]);
+
+const said = (context: Context, { onlyRecorded: only }: PanelModel): TemplateResult => (only ? onlyRecorded(context, only) : html``);
 
 export function page(context: Context): TemplateResult | typeof nothing {
   const { state } = context;
@@ -21,10 +27,11 @@ export function page(context: Context): TemplateResult | typeof nothing {
   if (!model) return nothing;
   if (model.state !== "ready") return html`<div class="panel">${header(context, model)} ${stateView(context, model)}</div>`;
   const stale = model.staleLines.length > 0;
+  const view = model.onlyRecorded && NEED_PROGRAM.has(tab) ? () => said(context, model) : VIEWS[tab];
   return html`<div class="panel ${stale ? "stale" : ""}">
     ${header(context, model)} ${tabs(context, model)} ${stale ? banner(context, model) : nothing}
-    <section class="view ${tab === "stablehlo" ? "codeview" : ""}" role="tabpanel" id=${`v-${tab}`} aria-labelledby=${`t-${tab}`}
-      tabindex=${tab === "stablehlo" ? -1 : 0}>${VIEWS[tab](context, model)}</section>
+    <section class="view ${tab === "stablehlo" && !model.onlyRecorded ? "codeview" : ""}" role="tabpanel" id=${`v-${tab}`} aria-labelledby=${`t-${tab}`}
+      tabindex=${tab === "stablehlo" ? -1 : 0}>${view(context, model)}</section>
   </div>`;
 }
 

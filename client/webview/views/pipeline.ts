@@ -24,7 +24,8 @@ interface Step {
 }
 
 export function pipeline(context: Context, model: PanelModel): TemplateResult {
-  const steps = [python(model), jaxpr(model), stablehlo(context, model), hlo(context), deviceCode(context)].filter((step) => step !== null);
+  const made = model.onlyRecorded ? [] : [stablehlo(context, model), hlo(context), deviceCode(context)];
+  const steps = [python(model), jaxpr(model), ...made].filter((step) => step !== null);
   const total = steps.reduce((sum, { time }) => sum + (time ?? 0), 0);
   const whole = steps.filter(({ time }) => time !== undefined).length === 3;
   return html`<h2>Pipeline ${whole ? html`<span class="aside">${seconds(total)} from Python to device code</span>` : nothing}</h2>

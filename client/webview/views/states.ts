@@ -57,8 +57,10 @@ function noShapes(context: Context, model: PanelModel): TemplateResult {
   const { post } = context;
   return html`${said(model)}
     <ol class="choices">
+      <li><b>Record a run.</b> Your own program runs as it is, and the shapes that it really has are kept.<br>
+        ${doing(context, "Record…", "record", true)}</li>
       <li><b>Declare the shapes</b> in a comment above the def.
-        <pre># jaxscope: f32[8,128], i32[8]</pre>${doing(context, "Insert comment", "declareShapes", true)}</li>
+        <pre># jaxscope: f32[8,128], i32[8]</pre>${doing(context, "Insert comment", "declareShapes")}</li>
       <li><b>Trace the file now.</b> Functions that are called while it is imported are seen.<br>
         ${button("Trace now", () => post({ type: "refresh" }))} ${doing(context, "Change when code is run…", "changePolicy")}</li>
     </ol>${inferred(context, model)}`;

@@ -1,7 +1,7 @@
-"""Starts the language server of a packed extension, in whatever Python 3.10 or newer the user works with.
+"""Runs a command of a packed extension (`serve`, `record`) in whatever Python 3.10 or newer the user works with.
 
-This file lies beside `jaxscope/` and the server's own dependencies, so that its folder, which Python puts first on
-`sys.path`, is all that the server needs. Workers are started apart and never see that folder.
+This file lies beside `jaxscope/` and its dependencies, so that its folder, which Python puts first on `sys.path`, is
+all that the command needs. Workers and recorded programs are started apart and never see that folder.
 """
 
 import sys
@@ -16,4 +16,4 @@ sys.path[:] = [HERE, *(entry for entry in sys.path if entry != HERE)]
 from jaxscope.cli.main import main  # noqa: E402 - the path comes first
 
 if __name__ == "__main__":
-    sys.exit(main(["serve", *sys.argv[1:]]))
+    sys.exit(main(sys.argv[1:]))
