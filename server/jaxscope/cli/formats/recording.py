@@ -18,6 +18,8 @@ from jaxscope.worker.jaxscope_worker.wire.recording import Further
 
 _MOST = 8
 """Signatures of one function that are listed in the text; JSON has all."""
+_LONGEST = 60
+"""Characters of one tree in the text."""
 _Name = tuple[str, int, str]
 
 
@@ -67,8 +69,12 @@ def _function(place: str, name: str, seen: list[Seen]) -> Iterator[str]:
 
 def _signature(seen: Seen) -> str:
     function = seen.function
-    given = [f"{one.name}={one.type}" if one.static else one.type for one in function.parameters]
-    return f"{', '.join(given) or '()'} → {', '.join(function.out) or '()'}"
+    given = [f"{one.name}={_cut(one.type)}" if one.static else _cut(one.type) for one in function.parameters]
+    return f"{', '.join(given) or '()'} → {_cut(', '.join(function.out)) or '()'}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def _constants(seen: list[Seen]) -> list[Constant]:

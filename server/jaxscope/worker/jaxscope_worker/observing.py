@@ -14,6 +14,7 @@ from types import FrameType, FunctionType
 from typing import Any
 
 from . import arrays, expressions, jax_compat, libraries, naming, retracing, signatures, targets
+from .causes import Signature
 from .failing import failure_of
 from .jax_compat import Inferred, JitCall
 from .reaching import Index
@@ -53,6 +54,8 @@ class Record:
     """Arrays whose keys are in use: their memory must not be another's meanwhile."""
     calls: int = 1
     index: Index | None = None
+    signature: Signature | None = None
+    """In a recorded run: what JAX tells this call apart from others by."""
 
 
 class Observer:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, jax_compat, targets
+from . import arrays, jax_compat, libraries, targets
 from .causes import Earlier, Signature, signature_of
 from .failing import failure_of
 from .jax_compat import Inferred, JitCall
@@ -181,6 +181,8 @@ class Recorder(Observer):
         record = super()._begin(call, caller)
         if record is not None:
             record.number = next(self._numbers)
+            written = libraries.as_written(call, caller)
+            record.signature = signature_of(targets.call_arguments(written, record.target))
         return record
 
     def _seen(self, record: Record, inferred: Inferred, seconds: float) -> None:
@@ -210,7 +212,8 @@ class Recorder(Observer):
     def _traced(self, record: Record) -> _Known | None:
         """What a new trace is of; written when it is the first of its kind. None when it is not the user's."""
         target = record.target
-        arguments = signature_of(targets.call_arguments(record.call, target))
+        arguments = record.signature
+        assert arguments is not None
         place = (target.path, target.qualname, target.line) if target is not None else None
         if place is not None:
             further = self._enough(place, arguments)
