@@ -131,8 +131,8 @@ class Evaluator:
 
     # -- names
 
-    def lookup(self, name: str, scope: Scope, frame: Frame, at: At | None = None) -> Value:
-        """What `name` means in `scope`; `at` (place and block) when it is read by code of that very scope."""
+    def lookup(self, name: str, scope: Scope, frame: Frame, node: ast.expr | None = None) -> Value:
+        """What `name` means in `scope`; where it is read there (`node`), bindings that cannot reach do not count."""
         owner = self.owner(name, scope)
         if owner is None:
             return External(f"builtins.{name}")
@@ -141,7 +141,10 @@ class Evaluator:
             here = scope.owner().kind == "module"
         else:
             bindings, home, here = owner.bindings[name], self.frame_of(owner, frame), owner is scope.owner()
-        return self.bound(bindings, owner, home, at if here else None)
+        at = None
+        if here and node is not None and len(bindings) > 1:
+            at = frame.model.place_key(scope, node), frame.model.block_of(scope, node)
+        return self.bound(bindings, owner, home, at)
 
     def owner(self, name: str, scope: Scope) -> Scope | None:
         """The scope whose name it is; None for a builtin or an unknown name."""
@@ -173,6 +176,8 @@ class Evaluator:
 
     def bound(self, bindings: list[Binding], owner: Scope, frame: Frame, at: At | None) -> Value:
         """What the bindings that can reach have in common."""
+        if len(bindings) == 1 and bindings[0].kind != "augmented":
+            return self.binding_value(bindings[0], frame)
         reaching = frame.model.reaching(bindings, owner, at)
         values = [self.binding_value(binding, frame) for binding in reaching if binding.kind != "augmented"]
         value = join(values)

@@ -64,8 +64,7 @@ def _constant(ev: Evaluator, node: ast.Constant, scope: Scope, frame: Frame) -> 
 
 
 def _name(ev: Evaluator, node: ast.Name, scope: Scope, frame: Frame) -> Value:
-    at = frame.model.place_key(scope, node), frame.model.block_of(scope, node)
-    return ev.lookup(node.id, scope, frame, at)
+    return ev.lookup(node.id, scope, frame, node)
 
 
 def _named_expr(ev: Evaluator, node: ast.NamedExpr, scope: Scope, frame: Frame) -> Value:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics import programs
-from jaxscope.semantics.dependencies import Change, Dependencies, change_between
+from jaxscope.semantics.dependencies import Dependencies, change_between
 from jaxscope.semantics.evaluate import At, Evaluator
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.functions import Function as Function
@@ -18,6 +18,8 @@ from jaxscope.semantics.functions import Parameter as Parameter
 from jaxscope.semantics.functions import Place as Place
 from jaxscope.semantics.functions import TracedSite as TracedSite
 from jaxscope.semantics.functions import parameters_of
+from jaxscope.semantics.globals import Globals
+from jaxscope.semantics.prefilter import may_compile
 from jaxscope.semantics.scopes import Binding, Block, ChunkFacts, Read, Scope, facts_of
 from jaxscope.semantics.sites import Site, find
 from jaxscope.source.module import Chunk, Module
@@ -45,12 +47,11 @@ class FileModel:
         self.module = module
         self.project = project
         self.path = module.path
-        self.chunks: list[tuple[Chunk, ChunkFacts]] = [(chunk, facts_of(chunk)) for chunk in module.chunks]
-        for chunk, _ in self.chunks:
+        for chunk in module.chunks:
             chunk.facts["model"] = self
-        self.top = self.chunks[0][1].module if self.chunks else Scope("module", "", None, None, Chunk("", [], 1))
+        self.top = facts_of(module.chunks[0] if module.chunks else Chunk("", [], 1)).module
         self.top.chunk.facts["model"] = self
-        self.module_bindings = self._module_bindings()
+        self.module_bindings = Globals(module.chunks)
         self.x64 = "jax_enable_x64" in module.text and _enables_x64(module.text)
         self.derived: dict[str, Any] = {}
         """What other layers worked out for this version, by layer; dropped when another file changes."""
@@ -59,15 +60,16 @@ class FileModel:
 
     def _take_over(self, previous: FileModel) -> None:
         """Drops what was worked out about kept chunks where it rests on something that changed."""
-        change: Change = change_between(previous.chunks, self.chunks)
-        for chunk, _ in self.chunks:
+        old, new = previous.module.chunks, self.module.chunks
+        change = change_between(_pairs(set(old) - set(new)), _pairs(set(new) - set(old)))
+        for chunk in new:
             for name in chunk.facts.keys() & _KEPT:
                 if self.x64 != previous.x64 or change.touches(chunk.facts[name].rests_on):
                     del chunk.facts[name]
 
     def other_file_changed(self, path: str | None) -> None:
         """Drops what rests on another file; None: on anything outside this one, found or not."""
-        for chunk, _ in self.chunks:
+        for chunk in self.module.chunks:
             for name in chunk.facts.keys() & _KEPT:
                 if path is None or path in chunk.facts[name].rests_on.paths:
                     del chunk.facts[name]
@@ -90,18 +92,21 @@ class FileModel:
         """The frame of the file's globals, for the project's own evaluator."""
         return self.project.evaluator.module_frame(self)
 
-    def _module_bindings(self) -> dict[str, list[Binding]]:
-        found: dict[str, list[Binding]] = {}
-        for _, facts in self.chunks:
-            for name, bindings in facts.module.bindings.items():
-                found.setdefault(name, []).extend(bindings)
-        return found
+    @property
+    def chunks(self) -> list[tuple[Chunk, ChunkFacts]]:
+        """All parts of the file with their facts."""
+        return _pairs(self.module.chunks)
+
+    def _mentioning(self, name: str) -> list[ChunkFacts]:
+        """Facts of the parts of the file in which a name is written."""
+        return [facts_of(chunk) for chunk in self.module.chunks if name in chunk.good_text]
 
     def global_bindings(self, name: str) -> list[Binding]:
         """Bindings of a global, one that a star import brings included; none when the file has no such name."""
-        own = self.module_bindings.get(name)
-        if own is not None or "*" not in self.module_bindings or name.startswith("_"):
-            return own or []
+        if name in self.module_bindings:
+            return self.module_bindings[name]
+        if "*" not in self.module_bindings or name.startswith("_"):
+            return []
         known: dict[str, Binding] = self.derived.setdefault("starred", {})
         for star in reversed(self.module_bindings["*"]):
             path = self.project.resolve(self.path, star.module, star.level)
@@ -126,15 +131,16 @@ class FileModel:
     @cached_property
     def functions(self) -> tuple[Function, ...]:
         """Every def and lambda, in source order."""
-        found: list[Function] = []
-        for chunk, facts in self.chunks:
-            first = self.module.first_line(chunk)
-            kept = chunk.facts.get("functions")
-            if kept is None or kept[0] != (first, self.path):
-                made = [self._function(scope) for scope in facts.scopes if scope.is_function]
-                kept = chunk.facts["functions"] = ((first, self.path), made)
-            found += kept[1]
-        return tuple(found)
+        return tuple(function for chunk in self.module.chunks for function in self._functions_of(chunk).values())
+
+    def _functions_of(self, chunk: Chunk) -> dict[Scope, Function]:
+        first = self.module.first_line(chunk)
+        kept = chunk.facts.get("functions")
+        if kept is None or kept[0] != (first, self.path):
+            made = {scope: self._function(scope) for scope in facts_of(chunk).scopes if scope.is_function}
+            kept = chunk.facts["functions"] = ((first, self.path), made)
+        found: dict[Scope, Function] = kept[1]
+        return found
 
     def _function(self, scope: Scope) -> Function:
         node, chunk = scope.function_node, scope.chunk
@@ -174,26 +180,20 @@ class FileModel:
         column = at + 1 if at >= 0 else start.column
         return Range(Position(start.line, column), Position(start.line, column + len(node.name)))
 
-    @cached_property
-    def _by_qualname(self) -> dict[str, Function]:
-        return {function.qualname: function for function in self.functions}
-
-    @cached_property
-    def _by_scope(self) -> dict[Scope, Function]:
-        return {function.scope: function for function in self.functions}
-
     def function(self, qualname: str, line: int | None = None) -> Function | None:
         """The function with that qualified name; with `line`, the one defined there, else the nearest above it."""
+        word = qualname.rpartition(".")[2].strip("<>")
+        near = (chunk for chunk in self.module.chunks if word in chunk.good_text)
+        same = [found for chunk in near for found in self._functions_of(chunk).values() if found.qualname == qualname]
         if line is None:
-            return self._by_qualname.get(qualname)
-        same = [function for function in self.functions if function.qualname == qualname]
+            return same[-1] if same else None
         exact = [function for function in same if function.range.start.line <= line <= function.range.end.line]
         return min(exact or same, key=lambda function: abs(function.line - line), default=None)
 
     def function_of(self, scope: Scope) -> Function:
         """The function whose scope it is, possibly of another file of the project."""
         model: FileModel = scope.chunk.facts["model"]
-        return model._by_scope.get(scope) or model._function(scope)
+        return model._functions_of(scope.chunk).get(scope) or model._function(scope)
 
     def function_at(self, position: Position) -> Function | None:
         """The innermost function around `position`, decorators included."""
@@ -206,9 +206,12 @@ class FileModel:
     def sites(self) -> list[Site]:
         """Every place of this file where a known function is compiled, in source order."""
         found: list[Site] = []
-        for chunk, facts in self.chunks:
-            found += self.kept(chunk, "sites", partial(find, self, facts))
+        for chunk in self.module.chunks:
+            found += self.kept(chunk, "sites", partial(self._sites_of, chunk))
         return found
+
+    def _sites_of(self, chunk: Chunk, ev: Evaluator) -> list[Site]:
+        return find(self, facts_of(chunk), ev) if may_compile(self, chunk, ev) else []
 
     @cached_property
     def traced(self) -> tuple[TracedSite, ...]:
@@ -328,7 +331,8 @@ class FileModel:
 
     def chunk_of(self, node: ast.AST) -> Chunk | None:
         """The chunk whose tree has this expression."""
-        return next((chunk for chunk, facts in self.chunks if id(node) in facts.parents), None)
+        looked_at = (chunk for chunk in self.module.chunks if "scopes" in chunk.facts)
+        return next((chunk for chunk in looked_at if id(node) in facts_of(chunk).parents), None)
 
     def scope_at(self, chunk: Chunk, node: ast.expr) -> Scope:
         """Scope in which a name is read."""
@@ -369,14 +373,14 @@ class FileModel:
     def calls_named(self, name: str) -> list[tuple[ast.Call, Scope]]:
         """Calls of something whose last component is `name`."""
         found: list[tuple[ast.Call, Scope]] = []
-        for _, facts in self.chunks:
+        for facts in self._mentioning(name):
             found += facts.calls.get(name, ())
         return found
 
     def other_names(self, name: str) -> set[str]:
         """Names given to what wraps `name`: `solve = jax.jit(objective)`."""
         found: set[str] = set()
-        for _, facts in self.chunks:
+        for facts in self._mentioning(name):
             found |= facts.aliases.get(name, set())
         return found
 
@@ -384,6 +388,10 @@ class FileModel:
     def runs_when_imported(self) -> str | None:
         """Why importing the file would run a program; None when it only defines things."""
         return programs.reason(self)
+
+
+def _pairs(chunks: Iterable[Chunk]) -> list[tuple[Chunk, ChunkFacts]]:
+    return [(chunk, facts_of(chunk)) for chunk in chunks]
 
 
 def squeezed(text: str) -> str:

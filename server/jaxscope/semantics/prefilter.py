@@ -1,4 +1,5 @@
-"""Which files of a folder can compile anything, told from their bytes, so that the others need not be parsed.
+"""What can compile anything, told from its text: files of a folder, so that the others need not be parsed, and parts of
+a file, so that the others need not be looked into.
 
 A file that compiles has the name of a compiling transform in it, or decorates with a wrapper of the project: a function
 or variable in whose definition such a name stands.
@@ -9,8 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from jaxscope.semantics.sites import COMPILING
+from jaxscope.semantics.sites import COMPILING, is_local_name
+from jaxscope.source.module import Chunk
+
+if TYPE_CHECKING:
+    from jaxscope.semantics.evaluate import Evaluator
+    from jaxscope.semantics.model import FileModel
 
 _MENTIONS_JAX = re.compile(rb"jax|flax|equinox|haiku|optax|numpyro")
 _COMPILING = "|".join(sorted(COMPILING)).encode()
@@ -61,3 +68,17 @@ def _wrappers(text: bytes) -> Iterator[bytes]:
             yield from (name for _, name in around)
             if assigned := _ASSIGNED.match(line):
                 yield assigned[1]
+
+
+_HARMLESS = "property|staticmethod|classmethod|[\\w.]+\\.(?:setter|getter|deleter|abstractmethod)|overload|override"
+_NEAR = re.compile(rf"{'|'.join(sorted(COMPILING))}|^[ \t]*@(?!(?:{_HARMLESS})\b)|[\])][ \t]*\(", re.MULTILINE)
+"""A transform, a decorator, a call of what a call or subscript gave."""
+_CALLED = re.compile(r"(\w+)[ \t]*\(")
+
+
+def may_compile(model: FileModel, chunk: Chunk, ev: Evaluator) -> bool:
+    """Can a part of a file compile something?"""
+    text = chunk.good_text
+    if _NEAR.search(text):
+        return True
+    return any([is_local_name(model, name, ev) for name in set(_CALLED.findall(text))])  # noqa: C419  # each is recorded

@@ -53,6 +53,12 @@ class Chunk:
         return self.problem is not None
 
 
+    @property
+    def good_text(self) -> str:
+        """The text that `body` is of."""
+        return self.text if self.parsed_text is None else self.parsed_text
+
+
 class Module:
     """One version of one file. Immutable as seen from outside."""
 
@@ -270,7 +276,7 @@ def _pieces_to_chunks(text: str, replaced: list[Chunk]) -> list[Chunk]:
 
 
 def _head(chunk: Chunk) -> str:
-    return (chunk.text if chunk.parsed_text is None else chunk.parsed_text).partition("\n")[0]
+    return chunk.good_text.partition("\n")[0]
 
 
 def _broken(text: str, error: BaseException) -> Chunk:
