@@ -44,6 +44,7 @@ from jaxscope.semantics.values import (
     Scalar,
     Sequence,
     Tracer,
+    Transformed,
     Value,
     join,
 )
@@ -210,6 +211,8 @@ def attribute(ev: Evaluator, value: Value, name: str, frame: Frame) -> Value:
         return _array_attribute(ev, value, name, frame)
     if isinstance(value, Sequence) and name in value.fields:
         return value.item(value.fields.index(name))
+    if isinstance(value, Transformed) and value.holds(name):
+        return value
     if isinstance(value, PartialValue) and name == "func":
         return value.target
     if isinstance(value, Method) and value.name == "at[]":
