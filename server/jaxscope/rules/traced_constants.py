@@ -57,6 +57,8 @@ class _Group:
                 continue
             # A constant made anew for each signature has a new key and the same name; one program may have several of
             # that name: `self.w` of two layers.
+            if traced.source == "guess" and constant.holder == "made":
+                continue  # its size may follow from shapes that nobody has
             name: object = squeezed(constant.name) if constant.name else None
             name = name or (constant.shape, constant.dtype, _first_place(constant))
             key = (name, alike[name])
@@ -77,7 +79,9 @@ def merge(model: FileModel, claims: list[Claim], evidence: TraceReply, config: C
         left = list(group.constants.values())
         for claim, matches in _matched(own, left):
             seen = _seen(matches, config)
-            if seen is None:
+            if seen is None and not matches and all(traced.source == "guess" for traced in group.traced):
+                findings.append(claim.finding)  # under other arguments it may well be there
+            elif seen is None:
                 refuted.append(Refuted(claim.finding, _reason(claim, matches, group)))
             else:
                 findings.append(_confirmed(claim, seen))

@@ -11,7 +11,7 @@ from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.tracing.locations import import_name, is_under, project_root
 from jaxscope.tracing.recordings import recordings_for
-from jaxscope.tracing.signatures import annotated_signatures, declared_signatures
+from jaxscope.tracing.signatures import annotated_signatures, declared_signatures, to_guess
 from jaxscope.worker.jaxscope_worker.wire.messages import DeclaredSignature, TraceRequest
 
 
@@ -42,6 +42,8 @@ def plan(
     recorded = tuple(item for item in recordings.signatures(model) if item.function not in better) if recordings else ()
     better |= {item.function for item in recorded}
     annotated = annotated_signatures(model, project, better)
+    better |= {item.function for item in annotated}
+    guessed = [item for item in to_guess(model, better) if function in (None, item.function)]
     callable_here = entry_names(model)
     return TraceRequest(
         path=path,
@@ -50,7 +52,7 @@ def plan(
         text=text,
         overlay=dict(overlay) if overlay else None,
         entries=tuple(entry for entry in entries if entry in callable_here),
-        declared=(*given, *declared, *recorded, *annotated),
+        declared=(*given, *declared, *recorded, *annotated, *guessed),
         allow_side_effects=config.trace.allow_side_effects,
         paths=() if os.path.realpath(folder) == os.path.realpath(root) else (folder,),
     )

@@ -27,7 +27,7 @@ def declared_signatures(model: FileModel) -> tuple[DeclaredSignature, ...]:
             match = _COMMENT.match(model.module.lines.line(number))
             if match:
                 origin = f"{os.path.basename(function.path)}:{number}"
-                found.append(DeclaredSignature(function.qualname, match[1], "declared", origin))
+                found.append(DeclaredSignature(function.qualname, match[1], "declared", origin, function.line))
     return tuple(found)
 
 
@@ -54,6 +54,13 @@ def annotated_signatures(model: FileModel, project: Project, skip: frozenset[str
             origin = f"{os.path.basename(function.path)}:{function.line}"
             found.append(DeclaredSignature(function.qualname, signature, "annotation", origin))
     return tuple(found)
+
+
+def to_guess(model: FileModel, skip: frozenset[str]) -> tuple[DeclaredSignature, ...]:
+    """The file's compiled functions of which nothing tells the shapes: the worker guesses where no call traces them."""
+    compiled = (site.function for site in model.traced if site.function.path == model.module.path)
+    functions = sorted({(function.qualname, function.line) for function in compiled})
+    return tuple(DeclaredSignature(name, "", "guess", "", line) for name, line in functions if name not in skip)
 
 
 def _reachable(model: FileModel) -> Iterable[Function]:

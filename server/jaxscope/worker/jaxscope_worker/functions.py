@@ -70,20 +70,21 @@ def _held(module: ModuleType, qualname: str, files: UserFiles, line: int) -> Ite
         target = targets.describe(function, files)
         if target.qualname == qualname and line in (0, target.line):
             found.append(value)
-    yield from sorted(found, key=lambda value: not _is_jitted(value))
+    yield from sorted(found, key=lambda value: not is_jitted(value))
 
 
 def _jitted(module: ModuleType, function: Any, files: UserFiles) -> Any:
     """`function`, or what the module made of it by `jit`, which has the options that its calls are traced with."""
-    if not isinstance(function, FunctionType) or _is_jitted(function):
+    if not isinstance(function, FunctionType) or is_jitted(function):
         return function
     for value in vars(module).values():
-        if _is_jitted(value) and inspect.unwrap(value) is function:
+        if is_jitted(value) and inspect.unwrap(value) is function:
             return value
     return function
 
 
-def _is_jitted(value: Any) -> bool:
+def is_jitted(value: Any) -> bool:
+    """Can it be traced as it is?"""
     return callable(getattr(value, "trace", None)) and callable(getattr(value, "lower", None))
 
 
@@ -91,7 +92,7 @@ def traceable(function: Any) -> Any:
     """`function` if it is jitted, the jitted function inside a decorator, or `function` jitted now."""
     inner = function
     for _ in range(20):
-        if _is_jitted(inner):
+        if is_jitted(inner):
             return inner
         inner = getattr(inner, "__wrapped__", None)
         if inner is None:

@@ -297,3 +297,29 @@ def devices() -> Devices | None:
         process_count=jax.process_count(),
         x64=bool(jax.config.jax_enable_x64),
     )
+
+
+class _Asked(BaseException):
+    """Ends a call once its options are known."""
+
+
+def options_of(jitted: Any) -> JitCall | None:
+    """The options that a jit wrapper was made with, as in a call without arguments; None where it does not tell."""
+    global _observer
+    asked: list[JitCall] = []
+
+    class Asking:
+        def begin(self, call: JitCall, caller: FrameType) -> Any:
+            asked.append(call)
+            raise _Asked
+
+    before, _observer = _observer, Asking()  # type: ignore[assignment]
+    try:
+        jitted.trace()
+    except _Asked:
+        pass
+    except Exception:
+        return None
+    finally:
+        _observer = before
+    return asked[0] if asked else None

@@ -9,13 +9,13 @@ from typing import Any
 
 import jax
 
-from .. import declaring, functions, guard, importing, jax_compat, objects, targets
+from .. import declaring, functions, guard, guesses, importing, jax_compat, objects, targets
 from ..failing import failure_of
 from ..observing import Observer
 from ..reporting import Reporter
 from ..session import Session
 from ..sources import UserFiles
-from ..wire.messages import DeclaredSignature, Failure, NotTraced, TraceReply, TraceRequest
+from ..wire.messages import DeclaredSignature, Denied, Failure, NotTraced, TraceReply, TraceRequest
 
 Report = Callable[[str, str, "float | None"], None]
 
@@ -37,7 +37,7 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
     jax_compat.observe(run.observer)
     try:
         with guard.watching(files, request.allow_side_effects) as denied:
-            run.everything()
+            run.everything(denied)
     finally:
         jax_compat.observe(None)
     session.module = run.module
@@ -49,6 +49,7 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
         failure=run.failure,
         import_seconds=run.import_seconds,
         imported=tuple(dict.fromkeys(path for _, path in importing.imported(files))),
+        warn_bytes=jax_compat.warn_bytes(),
     )
 
 
@@ -63,7 +64,7 @@ class _Run:
         self.not_traced: list[NotTraced] = []
         self.import_seconds = 0.0
 
-    def everything(self) -> None:
+    def everything(self, denied: list[Denied]) -> None:
         self.progress("importing", self.request.module, None)
         started = time.perf_counter()
         try:
@@ -75,12 +76,17 @@ class _Run:
         if self.module is None:
             return
         for declared in self.request.declared:
-            self.progress("tracing", declared.function, None)
-            self._declared(self.module, declared)
+            if declared.source != "guess":
+                self.progress("tracing", declared.function, None)
+                self._declared(self.module, declared)
         for entry in self.request.entries:
             self.progress("tracing", entry, None)
             if not self._entry(self.module, entry):
                 break
+        wanted = [declared for declared in self.request.declared if declared.source == "guess"]
+        if wanted:
+            self.progress("tracing", "", None)
+            guesses.trace(self.module, self.files.path(self.request.path), wanted, self.observer, denied)
 
     def _entry(self, module: ModuleType, entry: str) -> bool:
         self.observer.source, self.observer.origin = "run", f"{entry}()"

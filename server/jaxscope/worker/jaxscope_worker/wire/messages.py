@@ -84,7 +84,8 @@ class DeclaredSignature:
     function: str
     """Qualified name."""
     signature: str
-    """One aval per parameter, in the short form `f32[3,700]`; trees as `{w: f32[8,8], b: f32[8]}`."""
+    """One aval per parameter, in the short form `f32[3,700]`; trees as `{w: f32[8,8], b: f32[8]}`. Empty for a guess,
+    which the worker makes, and only where nothing else traced the function."""
     source: Literal["declared", "recorded", "annotation", "call site", "guess"]
     origin: str = ""
     """Where it stands, for showing: `case.py:12`."""

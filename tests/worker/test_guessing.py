@@ -1,0 +1,136 @@
+"""Functions of which nothing tells the shapes are traced under guesses; nobody hears of the attempts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jaxscope_worker.wire.messages import DeclaredSignature, TraceReply
+
+from support import Worker, one, request, trace, write
+
+PROGRAM = (Path(__file__).parent / "guessed_program.py").read_text(encoding="utf-8")
+UNSOLVABLE = ("never_fits", "needs_values")
+"""Nothing can be traced: the function is wrong, or its jit is."""
+
+
+def guess(tmp_path: Path, text: str, *names: str, entries: tuple[str, ...] = ()) -> TraceReply:
+    declared = tuple(DeclaredSignature(name, "", "guess") for name in names)
+    reply = trace(tmp_path, {"program.py": text}, declared=declared, entries=entries)
+    assert reply.failure is None, reply.failure
+    return reply
+
+
+def names_in(text: str) -> list[str]:
+    return [line[4:].partition("(")[0] for line in text.splitlines() if line.startswith("def ")]
+
+
+def types(reply: TraceReply, function: str) -> str:
+    return ", ".join(p.type for p in one(reply, function).parameters)
+
+
+def test_most_functions_are_solved(tmp_path: Path) -> None:
+    """One worker a function, so that none takes another's time."""
+    project = write(tmp_path, {"program.py": PROGRAM})
+    solved, unsolved = [], []
+    wanted = names_in(PROGRAM)
+    for at in range(0, len(wanted), 2):
+        part = wanted[at : at + 2]
+        with Worker(project) as worker:
+            declared = tuple(DeclaredSignature(name, "", "guess") for name in part)
+            reply = worker.request(request(project, declared=declared))
+        assert (reply.failure, reply.not_traced, reply.denied) == (None, (), ())
+        traced = {item.function for item in reply.functions}
+        solved += [name for name in part if name in traced]
+        unsolved += [name for name in part if name not in traced]
+        assert all(item.source == "guess" for item in reply.functions)
+    assert set(UNSOLVABLE) <= set(unsolved)
+    assert len(solved) >= 0.9 * (len(wanted) - len(UNSOLVABLE)), unsolved
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("matmul", "f32[8,64]"),
+        ("mlp_params", "{b1: f32[8], b2: f32[8], w1: f32[8,8], w2: f32[8,8]}, f32[8,8]"),
+        ("attention", "f32[8,8,32]"),
+        ("embed", "i32[8,8]"),
+        ("scan_rnn", "f32[8,128], f32[8,64]"),
+        ("noisy", "key<fry>[], f32[8,64]"),
+        ("act", "f32[8,64], 'relu'"),
+        ("named", "State(w: f32[8,128], step: i32[]), f32[8,64]"),
+        ("concat", "f32[8,32], f32[8,32]"),
+    ],
+)
+def test_guesses_fit_the_captured_arrays(tmp_path: Path, function: str, expected: str) -> None:
+    reply = guess(tmp_path, PROGRAM, function)
+    assert types(reply, function) == expected
+    assert [c.name for c in one(reply, function).constants] or function == "mlp_params"
+
+
+QUIET = """
+    import jax
+    import jax.numpy as jnp
+
+    W = jnp.ones((64, 64))
+    seen = []
+
+
+    @jax.jit
+    def prints(x):
+        print("tried")
+        return x @ W
+
+
+    @jax.jit
+    def writes(x):
+        open("out.txt", "w").write("x")
+        return x @ W
+
+
+    @jax.jit
+    def forever(x):
+        while True:
+            try:
+                x = x + 1
+            except BaseException:
+                raise
+
+
+    @jax.jit
+    def called(x):
+        return x @ W
+
+
+    def main():
+        called(jnp.ones((3, 64)))
+
+
+    def nested():
+        @jax.jit
+        def inner(x):
+            return x @ W
+
+        return inner
+"""
+
+
+def test_nothing_is_told_of_attempts(tmp_path: Path) -> None:
+    wanted = ("prints", "writes", "forever", "called", "nested.<locals>.inner", "prints")
+    reply = guess(tmp_path, QUIET, *wanted, entries=("main",))
+    assert (reply.not_traced, reply.denied) == ((), ())
+    assert {(f.function, f.source) for f in reply.functions} == {("prints", "guess"), ("called", "run")}
+    assert types(reply, "called") == "f32[3,64]"
+    assert [c.name for c in one(reply, "prints").constants] == ["W"]
+    assert not (tmp_path / "project" / "out.txt").exists()
+
+
+def test_what_runs_later_is_seen_as_ever(tmp_path: Path) -> None:
+    """A deadline that passed, and observers that were off, leave nothing behind."""
+    project = write(tmp_path, {"program.py": QUIET})
+    with Worker(project) as worker:
+        for _ in range(2):
+            declared = (DeclaredSignature("forever", "", "guess"), DeclaredSignature("prints", "", "guess"))
+            reply = worker.request(request(project, declared=declared, entries=("main",)))
+            assert [f.function for f in reply.functions] == ["called", "prints"]
+            assert [c.name for c in one(reply, "called").constants] == ["W"]
