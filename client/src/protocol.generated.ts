@@ -240,11 +240,13 @@ export interface FormTimings {
   readonly constantBytes: number | null;
   readonly codeBytes: number | null;
   readonly flops: number | null;
+  /** Why its compilation gave no figures: `stopped after 60 s (jaxscope.trace.timeout)`. */
+  readonly stopped: string;
 }
 
 /** Captured against hoisted, one row. The verdict follows the comparison rule, so `ratio` is often None. */
 export interface Comparison {
-  /** `StableHLO module`, `lower`, `compile`, `host memory, compiling`, `arguments per call`, `run`. */
+  /** `StableHLO module`, `lower`, `compile`, `host memory, compiling`, `generated code`, `arguments per call`, `run`. */
   readonly label: string;
   readonly unit: "bytes" | "seconds";
   /** `median of 7`. */
@@ -263,6 +265,8 @@ export interface Timings {
   readonly alarms: readonly string[];
   readonly hloInstructions: number | null;
   readonly fusions: number | null;
+  /** Largest absolute difference of the two forms' results. */
+  readonly difference: number | null;
 }
 
 /** What the status bar shows. */

@@ -377,6 +377,14 @@ def test_an_unknown_setting_is_said(work: Path) -> None:
     assert "unknown setting captured-treshold (did you mean captured-threshold?)" in done.err
 
 
+def test_a_lambda_is_found_by_the_name_that_it_is_assigned_to(work: Path) -> None:
+    text = "import jax\nimport jax.numpy as jnp\n\nh = jax.jit(lambda x: x + 1)\ng = jax.jit(\n    lambda y: y * 2)\n"
+    (work / "lam.py").write_text(text + "\n\ndef main():\n    h(jnp.ones(2))\n    g(jnp.ones(3))\n")
+    for name, shown in (("h", "<lambda>(x: f32[2])"), ("g", "<lambda>(y: f32[3])")):
+        assert jaxscope("show", f"lam.py::{name}", "--run", "main", cwd=work).out.startswith(shown)
+    assert "has no function k" in jaxscope("show", "lam.py::k", "--run", "main", cwd=work).err
+
+
 def test_a_lambda_with_declared_shapes_gets_a_true_reason(work: Path) -> None:
     (work / "lam.py").write_text("import jax\n\n# jaxscope: f32[2]\nh = jax.jit(lambda x: x + 1)\n")
     assert "a lambda has no name to declare shapes for" in jaxscope("check", "lam.py", "--trace", "-v", cwd=work).out

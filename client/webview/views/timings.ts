@@ -45,6 +45,7 @@ function results(state: State, measured: Timings): TemplateResult {
   return html`${once(forms, measured)}
     ${runs.length > 0 ? html`<h2>Each call after that <span class="aside">${runCounts(runs)}, blocked on the result</span></h2>
       ${distribution(runs, state.size.width)} ${figures(runs)} ${perCall(forms, measured.comparison)}` : nothing}
+    ${measured.difference === null ? nothing : html`<p class="note">Largest difference of the results: ${measured.difference === 0 ? "none" : measured.difference.toPrecision(3)}.</p>`}
     ${measured.alarms.map((alarm) => html`<p class="note">XLA says: ${prose(alarm)}</p>`)}`;
 }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import ast
 from dataclasses import dataclass
 
 from jaxscope.cli.engine import Group, groups, said
 from jaxscope.cli.problem import Problem
 from jaxscope.cli.targets import Target, shown_path, split_target
-from jaxscope.worker.jaxscope_worker.wire.messages import TracedFunction
+from jaxscope.worker.jaxscope_worker.wire.messages import TracedFunction, TraceRequest
 from jaxscope.workers.pool import Session
 
 
@@ -17,11 +18,17 @@ class Chosen:
     """A function with the signatures that it was traced under, and the worker that holds them."""
 
     group: Group
+    request: TraceRequest
+    device: bool
     session: Session
     path: str
     name: str
     traced: tuple[TracedFunction, ...]
     """The one to show first comes first; never empty."""
+
+    def again(self) -> Session:
+        """The same in another worker, in which what was traced has the same ids. Raises Problem."""
+        return self.group.open(self.request, device=self.device)
 
     def close(self) -> None:
         """Ends the worker."""
@@ -33,27 +40,43 @@ def choose(options: argparse.Namespace, *, device: bool = False) -> Chosen:
     path, name = split_target(options.target)
     group = groups([Target(path, True, True)], options)[0]
     try:
-        session = group.open(group.request(path, name, options.args), device=device)
+        request = group.request(path, name, options.args)
+        session = group.open(request, device=device)
         traced = _find(group, path, name, options.args)
         if not traced:
             raise Problem(_why_not(session, group, path, name))
     except BaseException:
         group.close()
         raise
-    return Chosen(group, session, path, traced[0].function, traced)
+    return Chosen(group, request, device, session, path, traced[0].function, traced)
 
 
 def _find(group: Group, path: str, name: str, args: str | None) -> tuple[TracedFunction, ...]:
     """Its signatures; only the one given by hand where there is one."""
-    known = {item.name: item for item in group.workspace.functions(path)}
-    facts = known.get(name)
+    known = group.workspace.functions(path)
+    facts = next((item for item in known if item.name == name), None)
     if facts is None:
-        ends = [item for item in known.values() if item.name.rpartition(".")[2] == name]
+        lines = _lambda_lines(group, path, name)
+        ends = [item for item in known if item.name.rpartition(".")[2] == name or item.line in lines]
         facts = ends[0] if len(ends) == 1 else None
     if facts is None:
         return ()
     given = tuple(item for item in facts.traced if item.origin == "--args")
     return (given or facts.traced) if args is None or given else ()
+
+
+def _lambda_lines(group: Group, path: str, name: str) -> set[int]:
+    """Lines of the lambdas in what is assigned to `name`: `h = jax.jit(lambda x: x + 1)`."""
+    model = group.workspace.model(path)
+    tree = model.module.tree if model else None
+    assigned = [each for each in tree.body if isinstance(each, ast.Assign)] if tree else []
+    return {
+        node.lineno
+        for each in assigned
+        if any(isinstance(target, ast.Name) and target.id == name for target in each.targets)
+        for node in ast.walk(each.value)
+        if isinstance(node, ast.Lambda)
+    }
 
 
 def _why_not(session: Session, group: Group, path: str, name: str) -> str:

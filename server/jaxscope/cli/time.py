@@ -15,7 +15,9 @@ from jaxscope.cli.targets import shown_path
 from jaxscope.ide.numbers import format_bytes, format_flops, format_run_seconds, format_seconds
 from jaxscope.ide.panel_model import Comparison, FormTimings, Spread, Timings
 from jaxscope.ide.timings import timings
-from jaxscope.worker.jaxscope_worker.wire.messages import Failure, TimeRequest
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, TracedFunction
+from jaxscope.workers.measuring import measure
+from jaxscope.workers.pool import Session
 
 Form = Literal["captured", "hoisted"]
 
@@ -25,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     chosen = choose(options, device=True)
     forms: tuple[Form, ...] = ("captured", "hoisted") if options.compare else ("captured",)
     try:
-        reply = chosen.session.request(TimeRequest(chosen.traced[0].id, forms))
+        reply = measure(_Opening(chosen), forms, None, None)
     finally:
         chosen.close()
     if isinstance(reply, Failure):
@@ -33,6 +35,23 @@ def run(options: argparse.Namespace) -> int:
     measured = timings(reply)
     print(json.dump(_as_json(chosen, measured)) if options.format == "json" else _text(chosen, measured))
     return 0
+
+
+class _Opening:
+    """The worker that was opened to find the function; when that has died, a fresh one."""
+
+    def __init__(self, chosen: Chosen) -> None:
+        self._chosen, self._session = chosen, chosen.session
+
+    def __call__(self) -> tuple[Session, TracedFunction] | Failure:
+        traced = self._chosen.traced[0]
+        if self._session.alive:
+            return self._session, traced
+        opened = self._chosen.again()
+        found = opened.evidence.reply.functions
+        return next(
+            ((opened, item) for item in found if item.id == traced.id), Failure("unsupported", "not traced again")
+        )
 
 
 def _text(chosen: Chosen, measured: Timings) -> str:
@@ -50,13 +69,17 @@ def _text(chosen: Chosen, measured: Timings) -> str:
     if measured.comparison:
         head = ("captured against hoisted", "captured", "hoisted", "", "")
         parts.append(table([head, *map(_compared, measured.comparison)], right=(1, 2)))
+    parts += [f"{form.form}: {form.stopped} while compiling" for form in measured.forms if form.stopped]
     parts += [f"XLA: {alarm}" for alarm in measured.alarms]
+    if measured.difference is not None:
+        parts.append(f"largest difference of the results: {measured.difference:.3g}")
     return "\n\n".join(parts)
 
 
 def _stage(item: Spread) -> tuple[str, ...]:
     shown = format_run_seconds(item.median) if item.stage == "run" else format_seconds(item.median)
-    return item.stage, format_seconds(item.minimum), shown, format_seconds(item.iqr), str(item.runs)
+    spread = format_seconds(item.iqr) if item.runs > 1 else ""
+    return item.stage, format_seconds(item.minimum), shown, spread, str(item.runs)
 
 
 def _costs(form: FormTimings) -> str:
@@ -66,6 +89,7 @@ def _costs(form: FormTimings) -> str:
         (form.output_bytes, "outputs"),
         (form.temp_bytes, "temporaries"),
         (form.constant_bytes, "constants"),
+        (form.code_bytes, "code"),
     ]
     known = [f"{word} {format_bytes(count)}" for count, word in figures if count is not None]
     if form.flops is not None and form.flops >= 0:

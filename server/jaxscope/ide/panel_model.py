@@ -290,6 +290,8 @@ class FormTimings:
     constant_bytes: int | None
     code_bytes: int | None
     flops: float | None
+    stopped: str = ""
+    """Why its compilation gave no figures: `stopped after 60 s (jaxscope.trace.timeout)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +299,7 @@ class Comparison:
     """Captured against hoisted, one row. The verdict follows the comparison rule, so `ratio` is often None."""
 
     label: str
-    """`StableHLO module`, `lower`, `compile`, `host memory, compiling`, `arguments per call`, `run`."""
+    """`StableHLO module`, `lower`, `compile`, `host memory, compiling`, `generated code`, `arguments per call`, `run`."""
     unit: Literal["bytes", "seconds"]
     note: str
     """`median of 7`."""
@@ -317,6 +319,8 @@ class Timings:
     alarms: tuple[str, ...]
     hlo_instructions: int | None
     fusions: int | None
+    difference: float | None = None
+    """Largest absolute difference of the two forms' results."""
 
 
 @dataclass(frozen=True, slots=True)

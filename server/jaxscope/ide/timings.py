@@ -24,6 +24,7 @@ def timings(reply: TimeReply) -> Timings:
         alarms=tuple(alarms),
         hlo_instructions=reply.hlo_instructions,
         fusions=reply.fusions,
+        difference=reply.largest_difference,
     )
 
 
@@ -65,7 +66,8 @@ def _ratio(captured: float, hoisted: float, better: str, worse: str) -> str:
 
 def _device(reply: TimeReply) -> str:
     if reply.device == "cpu":
-        return f"cpu {format_count(reply.cores, 'core')}"
+        simulated = f", {reply.device_count} simulated devices" if reply.device_count > 1 else ""
+        return f"cpu {format_count(reply.cores, 'core')}{simulated}"
     return reply.device if reply.device_count == 1 else f"{reply.device} × {reply.device_count}"
 
 
@@ -81,6 +83,7 @@ def _form(cost: FormCost) -> FormTimings:
         constant_bytes=cost.constant_bytes,
         code_bytes=cost.generated_code_bytes,
         flops=cost.flops,
+        stopped=cost.stopped,
     )
 
 
@@ -94,6 +97,7 @@ def _comparison(forms: tuple[FormTimings, ...]) -> tuple[Comparison, ...]:
         _seconds_row("lower", captured, hoisted),
         _seconds_row("compile", captured, hoisted),
         _bytes_row("host memory, compiling", captured.host_peak_bytes, hoisted.host_peak_bytes, measured=True),
+        _bytes_row("generated code", captured.code_bytes, hoisted.code_bytes),
         _bytes_row("arguments per call", captured.argument_bytes, hoisted.argument_bytes),
         _seconds_row("run", captured, hoisted),
     ]
@@ -104,7 +108,7 @@ def _bytes_row(label: str, captured: int | None, hoisted: int | None, measured: 
     if captured is None and hoisted is None:
         return None
     words = ""
-    if measured:
+    if measured and captured is not None and hoisted is not None:
         words = "one sample: not compared"
     elif captured is not None and hoisted is not None:
         words = "same" if captured == hoisted else _ratio(captured, hoisted, "smaller", "larger")
@@ -119,4 +123,6 @@ def _seconds_row(label: str, captured: FormTimings, hoisted: FormTimings) -> Com
     runs = min(item.runs for item in (first, second) if item)
     note = f"median of {runs}" if runs > 1 else "one sample"
     words = verdict(first, second) if first and second else ""
+    if first is None and captured.stopped and label == "compile":
+        words = f"captured: {captured.stopped}"
     return Comparison(label, "seconds", note, first.median if first else None, second.median if second else None, words)

@@ -29,13 +29,13 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
     LowerReply,
     LowerRequest,
     TimeReply,
-    TimeRequest,
     TracedFunction,
     TraceRequest,
     VerifyReply,
     VerifyRequest,
 )
 from jaxscope.workers.client import OnProgress
+from jaxscope.workers.measuring import measure
 from jaxscope.workers.pool import Session
 
 logger = logging.getLogger(__name__)
@@ -307,16 +307,17 @@ class Tracing:
         program = workspace.jaxpr(path, shown) if shown else None
 
         def call(on_progress: OnProgress, cancellation: Cancellation) -> TimeReply | Failure:
-            opened = self._workers.open(request, "device", on_progress, cancellation)
-            if isinstance(opened, Failure):
-                return opened
-            try:
-                target = _same(opened.evidence.reply.functions, path, name, shown)
-                if target is None:
-                    return opened.evidence.reply.failure or Failure("unsupported", f"{name} was not traced")
-                return opened.request(TimeRequest(target.id, forms), on_progress, cancellation)
-            finally:
-                opened.close()
+            def opened() -> tuple[Session, TracedFunction] | Failure:
+                session = self._workers.open(request, "device", on_progress, cancellation)
+                if isinstance(session, Failure):
+                    return session
+                target = _same(session.evidence.reply.functions, path, name, shown)
+                if target is not None:
+                    return session, target
+                session.close()
+                return session.evidence.reply.failure or Failure("unsupported", f"{name} was not traced")
+
+            return measure(opened, forms, on_progress, cancellation)
 
         reply = await self.works.run(f"Timing {name}", Activity(path, name, "importing", 0.0), call)
         if isinstance(reply, Failure):

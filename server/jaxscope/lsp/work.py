@@ -89,7 +89,8 @@ class Works:
             self._changed(activity.path)
 
     def _progress(self, item: _Running, progress: Progress) -> None:
-        item.activity = replace(item.activity, stage=progress.stage, detail=readable_detail(progress.detail))
+        stage = item.activity.stage if progress.stage == "alarm" else progress.stage
+        item.activity = replace(item.activity, stage=stage, detail=readable_detail(progress.detail))
         item.done = progress.done
         if item.now().seconds >= SHOW_STAGES_AFTER:
             self._show(item)

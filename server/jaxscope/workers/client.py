@@ -169,7 +169,8 @@ class WorkerClient:
     def _take(self, frame: dict[str, Any]) -> None:
         on_progress = None
         with self._changed:
-            self._last_sign = time.monotonic()
+            if frame.get("progress", {}).get("stage") != "alarm":
+                self._last_sign = time.monotonic()
             if "hello" in frame:
                 self._hello = codec.from_json(Hello, frame["hello"])
             elif "progress" in frame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,13 +129,20 @@ _ALARM = re.compile(
 )
 
 
-def alarms(printed: str, frames: dict[int, tuple[str, int]]) -> tuple[str, ...]:
-    """What XLA printed about slow constant folding, in a sentence each."""
+Places = Mapping[str, tuple[str, int]]
+"""File and line by the name of an operation, of those whose name is at one line only."""
+
+
+def alarms(printed: str, frames: Mapping[int, tuple[str, int]], named: Places | None = None) -> tuple[str, ...]:
+    """What XLA printed about slow constant folding, in a sentence each.
+
+    `frames` are those of the compiled program; `named` helps while there is none yet.
+    """
     found: dict[str, str] = {}
     for match in _ALARM.finditer(printed):
         instruction = match["instruction"]
         took = f"took {_seconds(match['took']):.1f} s" if match["took"] else f"took over {match['limit']} s"
-        where = _place(instruction, frames)
+        where = _place(instruction, frames, named or {})
         if match["took"] or instruction not in found:
             found[instruction] = f"Folding {_name(instruction)} of a constant while compiling {took}{where}."
     return tuple(found.values())
@@ -149,10 +157,11 @@ def _name(instruction: str) -> str:
     return opcode[1] if opcode is not None else "an instruction"
 
 
-def _place(instruction: str, frames: dict[int, tuple[str, int]]) -> str:
+def _place(instruction: str, frames: Mapping[int, tuple[str, int]], named: Places) -> str:
     inline = re.search(r'source_file="([^"]*)" source_line=(\d+)', instruction)
     frame = re.search(r"stack_frame_id=(\d+)", instruction)
     place = (inline[1], int(inline[2])) if inline else frames.get(int(frame[1])) if frame else None
+    place = place or named.get(_name(instruction))
     return f" ({os.path.basename(place[0])}:{place[1]})" if place else ""
 
 

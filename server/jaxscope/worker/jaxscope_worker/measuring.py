@@ -92,8 +92,11 @@ class Heard:
 
 
 @contextlib.contextmanager
-def listening() -> Iterator[Heard]:
-    """Collects what native code writes to stderr meanwhile, and passes it on as it comes."""
+def listening(tell: Callable[[str], None] | None = None) -> Iterator[Heard]:
+    """Collects what native code writes to stderr meanwhile, and passes it on as it comes.
+
+    `tell` is called with all of it so far whenever there is more, on another thread.
+    """
     heard, chunks = Heard(), list[bytes]()
     sys.stderr.flush()
     real = os.dup(2)
@@ -106,6 +109,8 @@ def listening() -> Iterator[Heard]:
             chunks.append(chunk)
             with contextlib.suppress(OSError):
                 os.write(real, chunk)
+            if tell is not None:
+                tell(b"".join(chunks).decode("utf-8", "replace"))
 
     thread = threading.Thread(target=pass_on, name="jaxscope stderr", daemon=True)
     thread.start()
@@ -130,6 +135,8 @@ class Runner:
     """Calls one compiled program in batches."""
 
     call: Callable[[], Any]
+    alive: Callable[[], None] = lambda: None
+    """Called now and then while it warms up, which a slow program takes long for."""
     per_batch: int = 1
     seconds: list[float] = field(default_factory=list)
     """Per call, one entry a batch."""
@@ -137,10 +144,12 @@ class Runner:
     def warm_up(self) -> Any:
         """Runs once, then finds how many calls make a batch. Returns the results of the first call."""
         results = jax.block_until_ready(self.call())
+        self.alive()
         # The faster of two: on a busy machine one alone may have waited for others.
         while (took := min(self._batch(), self._batch()) * self.per_batch) < BATCH_SECONDS and self.per_batch < 100_000:
             wanted = self.per_batch * BATCH_SECONDS * 1.2 / max(took, 1e-9)
             self.per_batch = int(min(self.per_batch * 20, max(wanted, self.per_batch + 1)))
+            self.alive()
         return results
 
     def sample(self) -> float:

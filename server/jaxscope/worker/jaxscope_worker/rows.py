@@ -55,6 +55,18 @@ def read(module: Lowered, program: Program) -> tuple[list[Row], dict[int, int]]:
     return lines, {at: index[key] for at, key in held if key in index}
 
 
+def places_by_name(module: Lowered, program: Program, files: UserFiles) -> dict[str, tuple[str, int]]:
+    """File and line of each operation, by the last part of its name; of names at several lines there is none."""
+    lines, _ = read(module, program)
+    places = _Places(lines, program, files)
+    found: dict[str, set[tuple[str, int]]] = {}
+    for line in lines:
+        at = places.of(line)
+        if at and (name := _last(line)):
+            found.setdefault(name, set()).add((at[0].path, at[0].line))
+    return {name: next(iter(lines)) for name, lines in found.items() if len(lines) == 1}
+
+
 def literal(line: Row, captured: bool) -> str:
     """What a constant operation is; empty for any other line."""
     if line.op != "constant":
@@ -81,8 +93,11 @@ def helper(line: Row) -> str:
 
     A literal of a jaxpr has the name of what holds the jaxpr, at most: `jit(f)`, or the call of its body.
     """
-    last = _PARAMETERS.sub("", line.location.name).rpartition("/")[2].rstrip(":")
-    return "" if _BODIES.fullmatch(last) else last
+    return "" if _BODIES.fullmatch(_last(line)) else _last(line)
+
+
+def _last(line: Row) -> str:
+    return _PARAMETERS.sub("", line.location.name).rpartition("/")[2].rstrip(":")
 
 
 # ---------------------------------------------------------------- which row holds which constant

@@ -17,9 +17,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from .. import arguments, executable, lowering, retracing
+from .. import arguments, executable, lowering, retracing, rows
 from ..failing import Failed, failure_of
-from ..lowering import Form
+from ..lowering import Form, Lowered
 from ..measuring import Runner, enough, listening, peak_memory
 from ..session import Program, Session
 from ..sources import UserFiles
@@ -32,7 +32,7 @@ def handle(session: Session, request: TimeRequest, progress: Report) -> TimeRepl
     """Answers a time request. Raises Failed for an unknown function, or one that does not compile or run."""
     program = lowering.program_of(session, request.function)
     files = session.files or UserFiles(os.getcwd())
-    timing = _Timing(program, request, progress)
+    timing = _Timing(program, request, progress, files)
     try:
         with _no_stored_programs():
             return timing.measure()
@@ -52,6 +52,7 @@ class _Side:
     module_bytes: int | None = None
     peak_bytes: int | None = None
     printed: str = ""
+    named: executable.Places = field(default_factory=dict)
     hlo: executable.Hlo | None = None
     runner: Runner | None = None
     results: Any = None
@@ -74,13 +75,13 @@ class _Side:
             constant_bytes=self.hlo.constant_bytes if self.hlo is not None else None,
             flops=flops,
             bytes_accessed=moved,
-            alarms=executable.alarms(self.printed, self.hlo.frames if self.hlo is not None else {}),
+            alarms=executable.alarms(self.printed, self.hlo.frames if self.hlo is not None else {}, self.named),
         )
 
 
 class _Timing:
-    def __init__(self, program: Program, request: TimeRequest, progress: Report) -> None:
-        self.program, self.seconds, self.progress = program, max(request.seconds, 0.01), progress
+    def __init__(self, program: Program, request: TimeRequest, progress: Report, files: UserFiles) -> None:
+        self.program, self.seconds, self.progress, self.files = program, max(request.seconds, 0.01), progress, files
         self.sides = [_Side(lowering.form_of(program, form, donate=False)) for form in dict.fromkeys(request.forms)]
 
     def measure(self) -> TimeReply:
@@ -118,20 +119,35 @@ class _Timing:
 
     def _lower_and_compile(self, side: _Side) -> None:
         jax.clear_caches()
-        traced = side.form.trace()
-        started = time.perf_counter()
-        lowered = traced.lower()
-        side.lower.append(time.perf_counter() - started)
-        self._report("lowering", side, side.lower[-1])
+        module = lowering.lower(side.form)
+        side.lower.append(module.seconds)
+        self._report("lowering", side, module.seconds)
         if side.compiled is not None:
-            self._compile(side, lowered)
+            self._compile(side, module.lowered)
             return
-        side.module_bytes = lowering.bytecode_size(lowered)
+        self._prepare(side, module)
         self.progress("compiling", side.form.name, None)
-        with listening() as heard, peak_memory() as peak:
-            side.compiled = self._compile(side, lowered)
+        with listening(self._alarms(side)) as heard, peak_memory() as peak:
+            side.compiled = self._compile(side, module.lowered)
         side.printed, side.peak_bytes = heard.text, peak.bytes
         side.hlo = executable.hlo(side.compiled)
+
+    def _prepare(self, side: _Side, module: Lowered) -> None:
+        """What must be read before XLA has the module to itself."""
+        side.module_bytes = lowering.bytecode_size(module.lowered)
+        side.named = rows.places_by_name(module, self.program, self.files)
+
+    def _alarms(self, side: _Side) -> Callable[[str], None]:
+        """Tells of XLA's alarms as they come: they are all that is known of a compilation that never ends."""
+        told: set[str] = set()
+
+        def tell(printed: str) -> None:
+            for alarm in executable.alarms(printed, {}, side.named):
+                if alarm not in told:
+                    told.add(alarm)
+                    self.progress("alarm", alarm, None)
+
+        return tell
 
     def _compile(self, side: _Side, lowered: Any) -> Any:
         started = time.perf_counter()
@@ -148,7 +164,7 @@ class _Timing:
         for side in self.sides:
             held = zip(side.form.staged.constants, side.form.staged.constant_avals, strict=True)
             constants = tuple(_on_device(constant, aval) for constant, aval in held)
-            side.runner = Runner(_call(side.compiled, constants, operands))
+            side.runner = Runner(_call(side.compiled, constants, operands), self._alive(side))
             side.results = side.runner.warm_up()
         gc.collect()
         gc.disable()
@@ -156,6 +172,9 @@ class _Timing:
             self._batches()
         finally:
             gc.enable()
+
+    def _alive(self, side: _Side) -> Callable[[], None]:
+        return lambda: self.progress("running", f"{side.form.name}, warming up", None)
 
     def _batches(self) -> None:
         started, rounds = time.perf_counter(), 0

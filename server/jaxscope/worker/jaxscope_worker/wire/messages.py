@@ -306,6 +306,8 @@ class FormCost:
     bytes_accessed: float | None
     alarms: tuple[str, ...] = ()
     """What XLA printed about slow constant folding."""
+    stopped: str = ""
+    """Why the rest is not known: `stopped after 60 s (jaxscope.trace.timeout)`, while it compiled."""
 
 
 @dataclass(frozen=True)
@@ -329,7 +331,7 @@ class Progress:
 
     id: int
     stage: str
-    """`importing`, `tracing`, `lowering`, `compiling`, `running`."""
+    """`importing`, `tracing`, `lowering`, `compiling`, `running`; `alarm`, no sign of progress, for what XLA says."""
     detail: str
     done: float | None
     """Share done, 0 to 1; None when it is not known."""
