@@ -138,7 +138,8 @@ def untraced(x: Float[Array, "a b"]):
 
 
 def test_dimension_names_are_bound_by_captured_arrays(tmp_path: Path) -> None:
-    found = {item.function: (item.signature, item.source) for item in planned(tmp_path, SIZES).declared}
+    declared = [item for item in planned(tmp_path, SIZES).declared if item.source != "guess"]
+    found = {item.function: (item.signature, item.source) for item in declared}
     assert found == {
         "better": ("f32[1,1]", "declared"),
         "product": ("f32[8,700]", "annotation"),

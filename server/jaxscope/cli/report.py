@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from jaxscope.ide.blocked import blocked_text
 from jaxscope.ide.workspace import FunctionFacts
+from jaxscope.project_settings import PROJECT_FILE, project_table
 from jaxscope.rules.finding import Finding, Refuted
 from jaxscope.tracing.evidence import distinct_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import (
@@ -170,8 +171,11 @@ def signature_errors(request: TraceRequest, reply: TraceReply) -> tuple[ErrorRow
     for declared in request.declared:
         line = declared.origin.rpartition(":")[2]
         if declared.source == "declared" and line.isdigit() and (item := failed.get(declared.origin)):
-            message = f"`# jaxscope: {declared.signature}` above `{declared.function}`: {_reason(item)}"
-            rows.append(ErrorRow(request.path, int(line), SIGNATURE, message))
+            where, path = f"`# jaxscope: {declared.signature}` above `{declared.function}`", request.path
+            if declared.origin.startswith(PROJECT_FILE):
+                path = project_table(path)[1]
+                where = f"`{declared.signature}` for `{declared.function}` in [tool.jaxscope.signatures]"
+            rows.append(ErrorRow(path, int(line), SIGNATURE, f"{where}: {_reason(item)}"))
     return tuple(rows)
 
 

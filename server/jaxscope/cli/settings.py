@@ -13,7 +13,7 @@ from typing import Any
 
 from jaxscope.cli.problem import Problem
 from jaxscope.config import Config, ConfigError, camel, kebab, with_values
-from jaxscope.project_settings import project_table
+from jaxscope.project_settings import project_signatures, project_table
 from jaxscope.rules.base import all_rules
 
 
@@ -30,6 +30,7 @@ def settings_for(path: str, options: argparse.Namespace) -> Settings:
     """Settings for one file. Raises Problem for a setting that cannot be, and for a rule that is not."""
     try:
         values, source = project_table(path)
+        project_signatures(path)
     except ConfigError as error:
         raise Problem(str(error)) from None
     for line in _unknown(Config(), values):

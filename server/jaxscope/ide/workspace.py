@@ -381,7 +381,8 @@ class Workspace:
             if item.path == path:
                 parts(item.function, item.line).traced.append(item)
         for failed in reply.not_traced if reply else ():
-            if failed.path == path:
+            known = failed.line or (model and model.function(failed.function))
+            if failed.path == path and known:  # else it was declared for a function that is not there
                 parts(failed.function, failed.line).not_traced = failed
         for finding in self.judgement(path).findings:
             if owner := _owner(found, finding, path):

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from jaxscope.config import Config
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
+from jaxscope.tracing.call_sites import called_signatures
 from jaxscope.tracing.locations import import_name, is_under, project_root
 from jaxscope.tracing.recordings import recordings_for
-from jaxscope.tracing.signatures import annotated_signatures, declared_signatures, to_guess
+from jaxscope.tracing.signatures import annotated_signatures, declared_signatures, project_signatures, to_guess
 from jaxscope.worker.jaxscope_worker.wire.messages import DeclaredSignature, TraceRequest
 
 
@@ -37,13 +38,17 @@ def plan(
     root = project.root if is_under(folder, project.root) else project_root(path)
     given = (DeclaredSignature(function, args, "declared", "--args"),) if args is not None and function else ()
     declared = tuple(item for item in declared_signatures(model) if not given or item.function != function)
+    in_project = tuple(item for item in project_signatures(model) if not given or item.function != function)
+    declared += in_project
     better = frozenset(item.function for item in (*given, *declared))
     recordings = recordings_for(path)
     recorded = tuple(item for item in recordings.signatures(model) if item.function not in better) if recordings else ()
     better |= {item.function for item in recorded}
     annotated = annotated_signatures(model, project, better)
     better |= {item.function for item in annotated}
-    guessed = [item for item in to_guess(model, better) if function in (None, item.function)]
+    # The worker takes these where no call traced the function, a guess only where the call in the source did not do.
+    unsure = (*called_signatures(model, project, better), *to_guess(model, better))
+    later = [item for item in unsure if function in (None, item.function)]
     callable_here = entry_names(model)
     return TraceRequest(
         path=path,
@@ -52,7 +57,7 @@ def plan(
         text=text,
         overlay=dict(overlay) if overlay else None,
         entries=tuple(entry for entry in entries if entry in callable_here),
-        declared=(*given, *declared, *recorded, *annotated, *guessed),
+        declared=(*given, *declared, *recorded, *annotated, *later),
         allow_side_effects=config.trace.allow_side_effects,
         paths=() if os.path.realpath(folder) == os.path.realpath(root) else (folder,),
     )

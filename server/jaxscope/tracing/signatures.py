@@ -9,9 +9,12 @@ import os
 import re
 from collections.abc import Iterable
 
+from jaxscope import project_settings
+from jaxscope.config import ConfigError
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.semantics.project import Project
 from jaxscope.tracing.annotations import annotated
+from jaxscope.tracing.locations import import_name
 from jaxscope.tracing.sizes import known_sizes
 from jaxscope.worker.jaxscope_worker.wire.messages import DeclaredSignature
 
@@ -29,6 +32,37 @@ def declared_signatures(model: FileModel) -> tuple[DeclaredSignature, ...]:
                 origin = f"{os.path.basename(function.path)}:{number}"
                 found.append(DeclaredSignature(function.qualname, match[1], "declared", origin, function.line))
     return tuple(found)
+
+
+def project_signatures(model: FileModel) -> tuple[DeclaredSignature, ...]:
+    """What `[tool.jaxscope.signatures]` of the project declares for functions of the file: `pkg.module:Class.method`,
+    or `pkg/module.py::f` from the folder of `pyproject.toml`."""
+    try:
+        table, file, text = project_settings.project_signatures(model.module.path)
+    except ConfigError:
+        return ()  # said where the settings are read
+    found = []
+    for key, signatures in table.items():
+        module, separator, name = key.partition("::") if "::" in key else key.partition(":")
+        if not separator or not _is_file(module, model.module.path, os.path.dirname(file)):
+            continue
+        function = model.function(name)
+        line = next((n for n, line in enumerate(text.splitlines(), 1) if key in _quoted(line)), 1)
+        for signature in signatures:
+            origin = f"{os.path.basename(file)}:{line}"
+            at = function.line if function else 0
+            found.append(DeclaredSignature(name, signature, "declared", origin, at))
+    return tuple(found)
+
+
+def _quoted(line: str) -> list[str]:
+    return re.findall(r"""["']([^"']*)["']""", line)
+
+
+def _is_file(module: str, path: str, folder: str) -> bool:
+    if module.endswith(".py"):
+        return os.path.realpath(os.path.join(folder, module)) == os.path.realpath(path)
+    return import_name(path)[1] == module
 
 
 def _comments_above(model: FileModel, line: int) -> Iterable[int]:

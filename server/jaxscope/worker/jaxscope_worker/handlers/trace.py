@@ -75,18 +75,21 @@ class _Run:
         self.import_seconds = time.perf_counter() - started
         if self.module is None:
             return
+        unsure = [declared for declared in self.request.declared if declared.source in ("call site", "guess")]
         for declared in self.request.declared:
-            if declared.source != "guess":
+            if declared not in unsure:
                 self.progress("tracing", declared.function, None)
                 self._declared(self.module, declared)
         for entry in self.request.entries:
             self.progress("tracing", entry, None)
             if not self._entry(self.module, entry):
                 break
-        wanted = [declared for declared in self.request.declared if declared.source == "guess"]
-        if wanted:
-            self.progress("tracing", "", None)
-            guesses.trace(self.module, self.files.path(self.request.path), wanted, self.observer, denied)
+        path = self.files.path(self.request.path)
+        for declared in unsure:
+            if declared.source == "call site" and not guesses.is_traced(declared, path, self.observer):
+                self._declared(self.module, declared)
+        wanted = [declared for declared in unsure if declared.source == "guess"]
+        guesses.trace(self.module, path, wanted, self.observer, denied)
 
     def _entry(self, module: ModuleType, entry: str) -> bool:
         self.observer.source, self.observer.origin = "run", f"{entry}()"
