@@ -125,6 +125,15 @@ async def test_the_editor_asks_the_client_to_watch_recordings(start: Start) -> N
     assert "**/.jaxscope/recordings/**" in editor.watched
 
 
+async def test_a_folder_that_is_part_of_a_project_sees_what_is_recorded_above_it(start: Start) -> None:
+    editor = await start({"trusted": False}, WATCHING)
+    (editor.folder / "pyproject.toml").rename(editor.folder.parent / "pyproject.toml")
+    uri = editor.open("train.py", TRAINER)
+    await end(await record(editor.folder, "train.py"))
+    assert not (editor.folder / ".jaxscope").exists()
+    await editor.diagnostics(uri, seen)
+
+
 async def test_a_save_looks_for_what_was_recorded(start: Start) -> None:
     editor = await start({"trusted": False}, WATCHING)
     uri = editor.open("train.py", TRAINER)

@@ -101,6 +101,8 @@ class Client:
 
     async def register_watchers(self, patterns: Sequence[str]) -> None:
         """Has the client tell of files that change on disk."""
+        if not self.watches_files:
+            return
         options = types.DidChangeWatchedFilesRegistrationOptions(
             watchers=[types.FileSystemWatcher(glob_pattern=pattern) for pattern in patterns]
         )

@@ -97,10 +97,8 @@ def _initialize(server: Server, params: types.InitializeParams) -> None:
 
 async def _initialized(session: Session, params: types.InitializedParams) -> None:
     session.spawn(session.start())
-    if session.client.watches_files:
-        await session.client.register_watchers(_WATCHED)
-    else:
-        session.watch_recordings()
+    session.watch_recordings()
+    await session.client.register_watchers(_WATCHED)
 
 
 async def _cancel(session: Session, uri: Any, *rest: Any) -> None:
