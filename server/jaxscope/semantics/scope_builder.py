@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from jaxscope.semantics.attribute_writes import ASSIGNING, written_by
 from jaxscope.semantics.scope_types import (
     AttributeWrite,
     Binding,
@@ -302,7 +303,10 @@ class Builder:
             self._chain(node)
         elif isinstance(node, ast.Call):
             self.scope.calls.append((node, self.block))
-            self.facts.calls.setdefault(last_name(node.func), []).append((node, self.scope))
+            name = last_name(node.func)
+            self.facts.calls.setdefault(name, []).append((node, self.scope))
+            if name in ASSIGNING:
+                self.scope.writes += written_by(node, self.scope)
             self._children(node)
         elif isinstance(node, ast.Lambda):
             self._defaults(node.args, node)

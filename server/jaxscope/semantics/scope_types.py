@@ -57,11 +57,11 @@ class Read:
 
 @dataclass(eq=False, slots=True)
 class AttributeWrite:
-    """`root.attribute = value` in some function."""
+    """`root.attribute = value` in some function, or a call that does the same."""
 
     root: str
     attribute: str
-    node: ast.Attribute
+    node: ast.Attribute | ast.Call
     value: ast.expr | None
     path: tuple[int, ...]
     scope: Scope
