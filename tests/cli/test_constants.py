@@ -100,3 +100,43 @@ def test_a_function_without_captures_still_has_its_classes(tmp_path: Path) -> No
 def test_a_number_of_devices_that_cannot_be(tmp_path: Path, count: str) -> None:
     done = jaxscope("show", "program.py::up", "--devices", count, cwd=tmp_path)
     assert done.status == 2 and "not a number of devices" in done.err
+
+
+BOTH = """import jax
+import numpy as np
+
+x64 = getattr(jax, "enable_x64", None) or __import__("jax.experimental", fromlist=["enable_x64"]).enable_x64
+WIDE, NARROW = np.linspace(0, 1, 300_000), np.ones(300_000, np.float32)
+
+
+@jax.jit
+def wide(x):
+    return x * WIDE
+
+
+@jax.jit
+def narrow(x):
+    return x * NARROW
+
+
+def both():
+    for setting in (True, False):
+        with x64(setting):
+            wide.trace(NARROW), narrow.trace(NARROW)
+
+
+def off():
+    wide.trace(NARROW)
+"""
+
+
+@pytest.mark.parametrize("entry", ["both", "off"])
+def test_64_bit_data_that_is_traced_under_both_settings_is_said(tmp_path: Path, entry: str) -> None:
+    (tmp_path / "program.py").write_text(BOTH)
+    done = jaxscope("check", "program.py", "--run", entry, "--format", "json", cwd=tmp_path)
+    found = {one["name"]: one for one in json.loads(done.out)["findings"]}
+    said = "it is float64, and traced under both settings of jax_enable_x64"
+    assert (said in found["WIDE"]["message"]) is (entry == "both")
+    places = [one["message"] for one in found["WIDE"]["related"] if "jax_enable_x64" in one["message"]]
+    assert len(places) == (2 if entry == "both" else 0)
+    assert all("jax_enable_x64" not in one["message"] for name, one in found.items() if name != "WIDE")

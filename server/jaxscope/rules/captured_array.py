@@ -55,7 +55,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from jaxscope.config import Config
-from jaxscope.rules import traced_constants
+from jaxscope.rules import traced_constants, traced_settings
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import ArrayFacts, Finding, FixOffer, Related
 from jaxscope.rules.traced_constants import Claim
@@ -85,7 +85,7 @@ class CapturedArray(Rule):
         """Captures as the trace saw them."""
         wanted = set(static)
         claims = [claim for claim in _claims(model, ctx.config) if claim.finding in wanted]
-        return traced_constants.merge(model, claims, evidence, ctx.config)
+        return traced_settings.told(traced_constants.merge(model, claims, evidence, ctx.config), evidence)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Any
 
+import jax
+
 from . import arrays, expressions, jax_compat, libraries, naming, retracing, signatures, targets
 from .causes import Signature
 from .failing import failure_of
@@ -43,6 +45,8 @@ class Record:
     started: float
     only_looked: bool
     """Traced for its shapes or its jaxpr only; nothing was going to be compiled."""
+    x64: bool = field(default_factory=lambda: bool(jax.config.jax_enable_x64))
+    """As the trace began: a context manager may change it for some calls only."""
     seconds: float | None = None
     inferred: Inferred | None = None
     names: dict[tuple[Any, ...], naming.Name] = field(default_factory=dict)

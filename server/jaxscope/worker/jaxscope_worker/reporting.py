@@ -88,6 +88,7 @@ class Reporter:
             constants=constants,
             small_constants=len(small),
             trace_seconds=record.seconds,
+            x64=record.x64,
         )
 
     def _identity(self, record: Record, walk: Walk) -> tuple[str, str, int] | None:

@@ -194,6 +194,8 @@ class TracedFunction:
     trace_seconds: float | None
     under: str | None = None
     """Id of the traced function inside whose trace this one was traced."""
+    x64: bool | None = None
+    """`jax_enable_x64` when it was traced; None for what a version without the field recorded."""
 
 
 @dataclass(frozen=True)
