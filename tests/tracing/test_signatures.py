@@ -72,13 +72,13 @@ def test_args_go_before_comments_of_the_same_function(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("annotation", "expected"),
     [
-        ('Float[Array, "batch d"]', "f32[8,5]"),
+        ('Float[Array, "batch d"]', "f32[batch,5]"),
         ('jt.Float[jax.Array, "3 d"]', "f32[3,5]"),
-        ("\"Int[Array, 'batch']\"", "i32[8]"),
+        ("\"Int[Array, 'batch']\"", "i32[batch]"),
         ('Int8[Array, ""]', "i8[]"),
         ('BFloat16[Array, "d-1 2*d d//2 d+batch"]', "bf16[4,10,2,13]"),
         ('Bool[Array, "... d"]', "bool[5]"),
-        ('Complex[Array, "*b #d ?n _"]', "c64[5,8,8]"),
+        ('Complex[Array, "*b #d ?n _"]', "c64[5,n,8]"),
         ('Float[Array, "rows=4 d"]', "f32[4,5]"),
         ('Float[Array, "d"] | None', "f32[5]"),
         ('Optional[Float[Array, "d"]]', "f32[5]"),
@@ -86,7 +86,7 @@ def test_args_go_before_comments_of_the_same_function(tmp_path: Path) -> None:
         ("PRNGKeyArray", "key"),
         ("Scalar", "f32[]"),
         ("jax.Array", None),
-        ("int", None),
+        ("int", "int"),
         ("", None),
         ('Float[Array, "f(x)"]', None),
         ("not python", None),
@@ -96,7 +96,8 @@ def test_annotations_as_types(annotation: str, expected: str | None) -> None:
     assert array_type(annotation, {"d": 5}) == expected
 
 
-SIZES = """import jax
+SIZES = """from functools import partial
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
@@ -134,6 +135,23 @@ def better(x: Float[Array, "a b"]):
 
 def untraced(x: Float[Array, "a b"]):
     return x
+
+@jax.jit
+def computed(x: Float[Array, "n m"], y: Float[Array, "2*n m"], z: PyTree[Float[Array, "n ..."]]):
+    return x
+
+@partial(jax.jit, static_argnames=("n",))
+def numbers(x: Float[Array, "m"], lr: float, n: int = 3):
+    return x
+
+@partial(jax.jit, static_argnames=("n",))
+def static(x: Float[Array, "m"], n: int):
+    return x
+
+class Model:
+    @partial(jax.jit, static_argnums=0)
+    def forward(self, x: Float[Array, "m"]):
+        return x
 """
 
 
@@ -142,11 +160,14 @@ def test_dimension_names_are_bound_by_captured_arrays(tmp_path: Path) -> None:
     found = {item.function: (item.signature, item.source) for item in declared}
     assert found == {
         "better": ("f32[1,1]", "declared"),
-        "product": ("f32[8,700]", "annotation"),
-        "turned": ("f32[30,8]", "annotation"),
-        "added": ("f32[8,30], f32[12]", "annotation"),
-        "default": ("f32[8,8]", "annotation"),
-        "random": ("key, f32[8]", "annotation"),
+        "product": ("f32[batch,700]", "annotation"),
+        "turned": ("f32[30,b]", "annotation"),
+        "added": ("f32[batch,30], f32[12]", "annotation"),
+        "default": ("f32[batch,d]", "annotation"),
+        "random": ("key, f32[d]", "annotation"),
+        "computed": ("f32[8,m], f32[16,m], f32[8]", "annotation"),
+        "numbers": ("f32[m], float", "annotation"),
+        "Model.forward": ("f32[m]", "annotation"),
     }
 
 

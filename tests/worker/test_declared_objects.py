@@ -201,3 +201,39 @@ def test_functions_that_the_module_only_holds(tmp_path: Path) -> None:
         ("Model.scaled", "f32[7]", "f32[7]"),
     }
     assert one(reply, "<lambda>").line == line
+
+
+NAMED_SIZES = """
+    import jax
+    import jax.numpy as jnp
+
+    TABLES = {"w": jnp.ones((40, 6))}
+
+
+    @jax.jit
+    def product(x, y):
+        return x @ TABLES["w"] + y
+
+
+    @jax.jit
+    def free(x):
+        return x * 2
+
+
+    @jax.jit
+    def wrong(x):  # def wrong
+        return x @ TABLES["w"] @ TABLES["w"]
+"""
+
+
+def test_sizes_that_are_only_named_are_those_that_fit(tmp_path: Path) -> None:
+    declared = (
+        DeclaredSignature("product", "f32[batch,d], f32[batch,k]", "annotation", "program.py:9"),
+        DeclaredSignature("free", "bf16[3,n,n]", "declared", "program.py:14"),
+        DeclaredSignature("wrong", "f32[batch,d]", "annotation", "program.py:19"),
+    )
+    reply = trace(tmp_path, {"program.py": NAMED_SIZES}, declared=declared)
+    assert types(reply, "product") == ["f32[8,40]", "f32[8,6]"]
+    assert types(reply, "free") == ["bf16[3,8,8]"]
+    (found,) = reply.not_traced
+    assert found.failure is not None and "contracting" in found.reason and found.source == "annotation"

@@ -52,7 +52,7 @@ def test_most_functions_are_solved(tmp_path: Path) -> None:
     ("function", "expected"),
     [
         ("matmul", "f32[8,64]"),
-        ("mlp_params", "{b1: f32[8], b2: f32[8], w1: f32[8,8], w2: f32[8,8]}, f32[8,8]"),
+        ("mlp_params", "{w1: f32[8,8], b1: f32[8], w2: f32[8,8], b2: f32[8]}, f32[8,8]"),
         ("attention", "f32[8,8,32]"),
         ("embed", "i32[8,8]"),
         ("scan_rnn", "f32[8,128], f32[8,64]"),

@@ -89,6 +89,7 @@ def _origin(workspace: Workspace, facts: FunctionFacts, shown: TracedFunction) -
         "run": "from a run",
         "call site": "from a call",
         "annotation": "from its annotations",
+        "guess": "are a guess, not yours",
         "recorded": "from a recorded run",
     }
     text = f"Shapes {words.get(shown.source, shown.source)}"

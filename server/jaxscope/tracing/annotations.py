@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from jaxscope.semantics.model import Parameter
 
@@ -20,20 +20,22 @@ _DTYPES = {
 }  # fmt: skip
 # Any number of dimensions, none for one: `...`, `*batch`, `#*batch`.
 _VARIABLE = re.compile(r"\.\.\.|[#?_]*\*")
+_NUMBERS = ("int", "float", "bool", "complex")
 _SCALARS = {"Scalar": "f32[]", "ScalarLike": "f32[]", "PRNGKeyArray": "key"}
 
 
-def annotated(parameters: Iterable[Parameter], sizes: Mapping[str, int]) -> str | None:
+def annotated(parameters: Iterable[Parameter], sizes: Mapping[str, int], static: Iterable[str] = ()) -> str | None:
     """Signature of a function by its annotations; None where a parameter that is needed has none we can read.
 
-    Parameters with a default and without an array annotation are left to their default, and with them all after.
+    Dimensions whose size is not known stay as names, for the worker to find sizes that fit. Parameters with a default
+    and without an array annotation are left to their default, and with them all after.
     """
+    parameters = [parameter for parameter in parameters if parameter.kind not in ("star", "double-star")]
+    sizes = {**dict.fromkeys(_in_expressions(parameters), DEFAULT_SIZE), **sizes}
     types: list[str] = []
     left_out = False
     for parameter in parameters:
-        if parameter.kind in ("star", "double-star"):
-            continue
-        aval = array_type(parameter.annotation or "", sizes)
+        aval = array_type(parameter.annotation or "", sizes) if parameter.name not in static else None
         if aval is None or left_out or parameter.kind == "keyword-only":
             if not parameter.has_default:
                 return None
@@ -41,6 +43,14 @@ def annotated(parameters: Iterable[Parameter], sizes: Mapping[str, int]) -> str 
             continue
         types.append(aval)
     return ", ".join(types) or None
+
+
+def _in_expressions(parameters: Iterable[Parameter]) -> Iterator[str]:
+    """Names of which some dimension is computed, `2*d`: they need a size to begin with."""
+    for parameter in parameters:
+        for dim in dimension_names(parameter.annotation or "") or ():
+            if not dim.isidentifier():
+                yield from re.findall(r"[A-Za-z_]\w*", dim.rpartition("=")[2])
 
 
 def array_type(annotation: str, sizes: Mapping[str, int]) -> str | None:
@@ -58,11 +68,11 @@ def _array_type(tree: ast.expr, sizes: Mapping[str, int]) -> str | None:
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitOr):
         return _array_type(tree.left, sizes) or _array_type(tree.right, sizes)
     if isinstance(tree, (ast.Name, ast.Attribute)):
-        return _SCALARS.get(_last(tree))
+        return _SCALARS.get(_last(tree)) or (tree.id if isinstance(tree, ast.Name) and tree.id in _NUMBERS else None)
     if not isinstance(tree, ast.Subscript):
         return None
     name, inner = _last(tree.value), tree.slice
-    if name in ("Optional", "Annotated") or name == "Union":
+    if name in ("Optional", "Annotated", "Union", "PyTree"):
         first = inner.elts[0] if isinstance(inner, ast.Tuple) else inner
         return _array_type(first, sizes)
     if not isinstance(inner, ast.Tuple) or len(inner.elts) != 2 or not isinstance(inner.elts[1], ast.Constant):
@@ -85,17 +95,21 @@ def dimension_names(annotation: str) -> tuple[str, ...] | None:
     return tuple(dim.lstrip("#?_") for dim in match[2].split() if not _VARIABLE.match(dim))
 
 
-def _dimensions(text: str, sizes: Mapping[str, int]) -> list[int] | None:
-    dims = []
+def _dimensions(text: str, sizes: Mapping[str, int]) -> list[int | str] | None:
+    dims: list[int | str] = []
     for dim in text.split():
         if _VARIABLE.match(dim):
             continue
         dim = dim.lstrip("#?_").rpartition("=")[2]
-        size = DEFAULT_SIZE if not dim else _size(dim, sizes)
+        size = DEFAULT_SIZE if not dim else dim if _is_free(dim, sizes) else _size(dim, sizes)
         if size is None:
             return None
         dims.append(size)
     return dims
+
+
+def _is_free(dim: str, sizes: Mapping[str, int]) -> bool:
+    return dim.isidentifier() and dim not in sizes
 
 
 def _size(text: str, sizes: Mapping[str, int]) -> int | None:

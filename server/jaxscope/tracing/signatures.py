@@ -73,17 +73,18 @@ def _comments_above(model: FileModel, line: int) -> Iterable[int]:
 
 
 def annotated_signatures(model: FileModel, project: Project, skip: frozenset[str]) -> tuple[DeclaredSignature, ...]:
-    """What jaxtyping annotations imply for the file's traced functions that can be reached without an instance.
+    """What jaxtyping annotations imply for the file's traced functions that the module will have.
 
     `skip` are qualified names with a better signature.
     """
     if "jaxtyping" not in model.module.text:
         return ()
     found = []
-    for function in _reachable(model):
+    for function, static in _reachable(model):
         if function.qualname in skip:
             continue
-        signature = annotated(function.parameters, known_sizes(function, model, project))
+        own = function.parameters[1:] if function.owner_class is not None else function.parameters
+        signature = annotated(own, known_sizes(function, model, project), static)
         if signature:
             origin = f"{os.path.basename(function.path)}:{function.line}"
             found.append(DeclaredSignature(function.qualname, signature, "annotation", origin))
@@ -97,8 +98,9 @@ def to_guess(model: FileModel, skip: frozenset[str]) -> tuple[DeclaredSignature,
     return tuple(DeclaredSignature(name, "", "guess", "", line) for name, line in functions if name not in skip)
 
 
-def _reachable(model: FileModel) -> Iterable[Function]:
-    traced = {site.function.qualname: site.function for site in model.traced if site.function.path == model.module.path}
-    for function in traced.values():
-        if function.parent is None and function.owner_class is None and function.name != "<lambda>":
-            yield function
+def _reachable(model: FileModel) -> Iterable[tuple[Function, tuple[str, ...]]]:
+    """The compiled functions that the module will have, with their static parameters."""
+    traced = {site.function.qualname: site for site in model.traced if site.function.path == model.module.path}
+    for site in traced.values():
+        if site.function.parent is None and site.function.name != "<lambda>":
+            yield site.function, site.statics

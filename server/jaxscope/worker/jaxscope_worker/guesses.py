@@ -18,10 +18,10 @@ from typing import Any
 
 import jax
 
-from . import functions, jax_compat, parameters, repairs
+from . import declaring, functions, jax_compat, parameters, repairs
 from .deadline import OutOfTime, within
 from .declaring import Arguments
-from .guessing import Search
+from .guessing import PLAIN_SIZE, Fixed, Leaf, Search, Shaped, State, leaves
 from .observing import Observer
 from .sources import UserFiles
 from .wire.messages import DeclaredSignature, Denied
@@ -49,6 +49,32 @@ def trace(
             with _quiet(observer, denied):
                 _trace(function, arguments)
             observer.source = "run"
+
+
+def arguments(
+    function: Any, signature: str, build: declaring.Build, observer: Observer, denied: list[Denied]
+) -> Arguments:
+    """The arguments of a signature; the sizes of dimensions that it only names are those that fit.
+
+    Raises BadSignature.
+    """
+    with _unseen(observer, denied):
+        call, _ = _call(function)
+        search = Search(call, observer.files, repairs.repairs)
+        arrays: dict[Leaf, Shaped] = {}
+        names: dict[str, int] = {}
+
+        def array(dtype: str, dims: tuple[int | str, ...], weak: bool) -> Leaf:
+            declaring.dtype_of(dtype)
+            free = (dim if isinstance(dim, int) else names.setdefault(dim, search.free()) for dim in dims)
+            return parameters.new_array(arrays, Shaped(tuple(free), dtype, weak))
+
+        given = declaring.parse(signature, build, array)
+        trees = {str(at): tree for at, tree in enumerate(given.args)} | given.kwargs
+        trees = {name: tree if leaves(tree) else Fixed(tree) for name, tree in trees.items()}
+        state = State(trees, arrays, frozenset(given.kwargs), frozen=True)
+        found = search.run([state], FUNCTION_SECONDS) if names else None
+        return found if found is not None else search.arguments(state, PLAIN_SIZE)
 
 
 def is_traced(item: DeclaredSignature, path: str, observer: Observer) -> bool:

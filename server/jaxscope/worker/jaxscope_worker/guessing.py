@@ -220,7 +220,7 @@ class Search:
                 return leaf.value
             return struct_of(state.arrays[leaf], size) if isinstance(leaf, Leaf) else leaf
 
-        return tree.value if isinstance(tree, Fixed) else jax.tree_util.tree_map(struct, tree)
+        return tree.value if isinstance(tree, Fixed) else _in_order(struct, tree)
 
     def _failed(self, error: BaseException) -> Outcome:
         reached, lines = [], []
@@ -241,6 +241,16 @@ class Search:
 def leaves(tree: Tree) -> list[Leaf]:
     """The arrays of a parameter."""
     return [leaf for leaf in jax.tree_util.tree_leaves(tree) if isinstance(leaf, Leaf)]
+
+
+def _in_order(function: Callable[[Any], Any], tree: Tree) -> Any:
+    """`tree_map` that leaves the keys of dicts as they were written."""
+    if type(tree) is dict:
+        return {key: _in_order(function, child) for key, child in tree.items()}
+    is_dict = lambda part: type(part) is dict  # noqa: E731
+    return jax.tree_util.tree_map(
+        lambda part: _in_order(function, part) if is_dict(part) else function(part), tree, is_leaf=is_dict
+    )
 
 
 def _shown(tree: Tree) -> Any:

@@ -36,8 +36,8 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
     run = _Run(request, files, progress, session.results)
     jax_compat.observe(run.observer)
     try:
-        with guard.watching(files, request.allow_side_effects) as denied:
-            run.everything(denied)
+        with guard.watching(files, request.allow_side_effects) as run.denied:
+            run.everything()
     finally:
         jax_compat.observe(None)
     session.module = run.module
@@ -45,7 +45,7 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
     return TraceReply(
         functions=traced,
         not_traced=(*run.observer.failed, *run.not_traced),
-        denied=tuple(denied),
+        denied=tuple(run.denied),
         failure=run.failure,
         import_seconds=run.import_seconds,
         imported=tuple(dict.fromkeys(path for _, path in importing.imported(files))),
@@ -62,9 +62,11 @@ class _Run:
         self.module: ModuleType | None = None
         self.failure: Failure | None = None
         self.not_traced: list[NotTraced] = []
+        self.denied: list[Denied] = []
+        """What the guard stopped, as it goes."""
         self.import_seconds = 0.0
 
-    def everything(self, denied: list[Denied]) -> None:
+    def everything(self) -> None:
         self.progress("importing", self.request.module, None)
         started = time.perf_counter()
         try:
@@ -89,7 +91,7 @@ class _Run:
             if declared.source == "call site" and not guesses.is_traced(declared, path, self.observer):
                 self._declared(self.module, declared)
         wanted = [declared for declared in unsure if declared.source == "guess"]
-        guesses.trace(self.module, path, wanted, self.observer, denied)
+        guesses.trace(self.module, path, wanted, self.observer, self.denied)
 
     def _entry(self, module: ModuleType, entry: str) -> bool:
         self.observer.source, self.observer.origin = "run", f"{entry}()"
@@ -113,7 +115,9 @@ class _Run:
         failed_before = len(self.observer.failed)
         try:
             function = functions.find(module, declared.function, self.files, declared.line)
-            arguments = declaring.parse(declared.signature, objects.Builder(module))
+            arguments = guesses.arguments(
+                function, declared.signature, objects.Builder(module), self.observer, self.denied
+            )
         except (LookupError, declaring.BadSignature) as error:
             self.not_traced.append(self._not_traced(module, declared, str(error), None))
             return
