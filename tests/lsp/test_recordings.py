@@ -134,15 +134,6 @@ async def test_a_folder_that_is_part_of_a_project_sees_what_is_recorded_above_it
     await editor.diagnostics(uri, seen)
 
 
-async def test_a_save_looks_for_what_was_recorded(start: Start) -> None:
-    editor = await start({"trusted": False}, WATCHING)
-    uri = editor.open("train.py", TRAINER)
-    await end(await record(editor.folder, "train.py"))
-    assert not seen(await editor.diagnostics(uri, lambda found: True))
-    editor.save(uri)
-    await editor.diagnostics(uri, seen)
-
-
 async def test_edited_code_is_not_what_was_recorded(start: Start) -> None:
     editor = await start({"trusted": False}, WATCHING)
     (editor.folder / "train.py").write_text(TRAINER)
@@ -169,9 +160,9 @@ async def test_what_only_the_run_knows_has_no_program_and_says_why(start: Start)
     assert model.signatures[0].origin == "train.py:16"
     assert model.signatures[0].recorded.startswith("first call; ") and "compiling" in model.signatures[0].recorded
     assert model.onlyRecorded.reason == (
-        "fit.<locals>.step exists only while fit runs, so importing the file does not trace it."
+        "`step` exists only while `fit` runs, so importing the file does not trace it."
     )
-    with pytest.raises(JsonRpcException, match="exists only while fit runs"):
+    with pytest.raises(JsonRpcException, match="exists only while `fit` runs"):
         await editor.ask("jaxscope/program", uri=uri, function="fit.<locals>.step")
     hover = await editor.hover(uri, 10, 9) or ""
     assert "Shapes from a recorded run, train.py:16; recorded " in hover and "In that run: first call; " in hover

@@ -84,7 +84,7 @@ function configured(folder: vscode.WorkspaceFolder | undefined): Choice[] {
   const read = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : undefined);
   const found = launches.flatMap((launch): Choice[] => {
     const program = folder && launched(launch, folder.uri.fsPath, read);
-    return program ? [{ label: `$(debug) ${String(launch.name)}`, description: titleOf(program), program }] : [];
+    return program ? [{ label: `$(debug) ${String(launch.name)}`, description: titleOf(program).replaceAll("${workspaceFolder}/", ""), program }] : [];
   });
   return found.length > 0 ? [{ label: "launch.json", kind: vscode.QuickPickItemKind.Separator }, ...found] : [];
 }

@@ -78,7 +78,7 @@ export function stageMark(stage: string, done: boolean, active: boolean): Templa
   return html`<li class="wait"><span class="spin off" aria-hidden="true"></span>${stage}<span class="sr"> not done</span></li>`;
 }
 
-const notHere = (stage: string): TemplateResult => html`<li class="wait"><span aria-hidden="true">–</span>${stage}<span class="sr"> not possible here</span></li>`;
+const notHere = (stage: string): TemplateResult => html`<li class="wait"><span aria-hidden="true">– </span>${stage}<span class="sr"> not possible here</span></li>`;
 
 const NAMES: Readonly<Record<Tab, string>> = { overview: "Overview", constants: "Constants", stablehlo: "StableHLO", timings: "Timings" };
 

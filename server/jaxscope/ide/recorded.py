@@ -61,10 +61,10 @@ def _reason(workspace: Workspace, facts: FunctionFacts, evidence: Evidence) -> s
         return f"{'Its trace failed: ' if failure else ''}{said.rstrip('.')}."
     if evidence.reply.failure:
         return f"Importing the file failed: {evidence.reply.failure.message.rstrip('.')}."
-    outer, inside, _ = facts.name.rpartition(".<locals>.")
-    if inside:
-        return f"{facts.name} exists only while {outer} runs, so importing the file does not trace it."
-    return f"What {facts.name} was called with cannot be made from its shapes alone."
+    outer, within, inside = facts.name.rpartition(".<locals>.")
+    if within:
+        return f"`{inside}` exists only while `{outer}` runs, so importing the file does not trace it."
+    return f"What `{facts.name}` was called with cannot be made from its shapes alone."
 
 
 def when(evidence: Evidence) -> str:

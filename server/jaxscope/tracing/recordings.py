@@ -17,6 +17,7 @@ from dataclasses import replace
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.tracing.evidence import Evidence, text_hash
+from jaxscope.tracing.locations import is_under
 from jaxscope.tracing.recorded_runs import Reader, Run, Seen
 from jaxscope.worker.jaxscope_worker.wire import recording as wire
 from jaxscope.worker.jaxscope_worker.wire.messages import (
@@ -76,7 +77,7 @@ class Recordings:
 
     def evidence(self, path: str, project: Project) -> Evidence | None:
         """What the recordings show of the present text of a file; None where that is nothing."""
-        now = _Now(project)
+        now = _Now(project, os.path.realpath(self.root))
         functions: list[TracedFunction] = []
         used: dict[tuple[str, int], Run] = {}
         newest: Run | None = None
@@ -159,8 +160,8 @@ def _is_literal(text: str) -> bool:
 class _Now:
     """Moves places of a recording to where their code is now."""
 
-    def __init__(self, project: Project) -> None:
-        self._project = project
+    def __init__(self, project: Project, root: str) -> None:
+        self._project, self._root = project, root
         self._known: dict[wire.Code, int | None] = {}
 
     def function(self, seen: Seen) -> TracedFunction | None:
@@ -215,7 +216,8 @@ class _Now:
     def _shift(self, code: wire.Code) -> int | None:
         """By how many lines a function has moved; None when it is not what it was."""
         if code not in self._known:
-            model = self._project.model(code.path)
+            # A recording names files of its project only; one that a stranger made is not to have others read.
+            model = self._project.model(code.path) if is_under(code.path, self._root) else None
             shifts = []
             for function in model.functions if model else ():
                 first, last = function.range.start.line, function.range.end.line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from lsprotocol import types
 
 from jaxscope.lsp.convert import to_path
 from jaxscope.lsp.session import Session
+
+logger = logging.getLogger(__name__)
 
 
 def settings_of(options: object) -> dict[str, Any]:
@@ -38,6 +41,7 @@ def did_change_folders(session: Session, params: types.DidChangeWorkspaceFolders
 
 async def did_change_files(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
     """Files changed on disk; those that are open count as their editor has them."""
+    logger.debug("changed on disk: %s", ", ".join(change.uri for change in params.changes))
     paths = [path for change in params.changes if (path := to_path(change.uri)) and path.endswith(".py")]
     session.files_changed(paths)
     if any("/.jaxscope/recordings/" in change.uri for change in params.changes):
