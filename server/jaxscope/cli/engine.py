@@ -179,7 +179,10 @@ class Group:
             target.path,
             judgement.findings,
             judgement.refuted,
-            tuple(function_row(facts, unasked) for facts in self.workspace.functions(target.path)),
+            tuple(
+                function_row(facts, unasked, self.workspace.reply(target.path))
+                for facts in self.workspace.functions(target.path)
+            ),
             (*problems, *self.errors.get(target.path, ())),
         )
 

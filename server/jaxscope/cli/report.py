@@ -10,6 +10,7 @@ from jaxscope.ide.blocked import blocked_text
 from jaxscope.ide.workspace import FunctionFacts
 from jaxscope.project_settings import PROJECT_FILE, project_table
 from jaxscope.rules.finding import Finding, Refuted
+from jaxscope.rules.traced_totals import passing
 from jaxscope.tracing.evidence import distinct_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import (
     Failure,
@@ -52,6 +53,8 @@ class FunctionRow:
     constant_bytes: int
     status: str
     """`traced`, `not traced: REASON` or `failed: REASON`."""
+    total: str = ""
+    """Said when its constants pass JAX's own limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +124,8 @@ def _once(findings: object) -> tuple[Finding, ...]:
     return tuple(found.values())
 
 
-def function_row(facts: FunctionFacts, unasked: str) -> FunctionRow:
-    """The row of a function; `unasked` is why one that was not tried has no trace."""
+def function_row(facts: FunctionFacts, unasked: str, reply: TraceReply | None = None) -> FunctionRow:
+    """The row of a function; `unasked` is why one that was not tried has no trace. `reply` is its file's."""
     shown = facts.shown
     return FunctionRow(
         path=facts.path,
@@ -132,6 +135,7 @@ def function_row(facts: FunctionFacts, unasked: str) -> FunctionRow:
         constants=len(shown.constants) if shown else 0,
         constant_bytes=distinct_bytes(shown.constants) if shown else 0,
         status=_status(facts, unasked),
+        total=passing(facts.traced, reply),
     )
 
 
@@ -165,7 +169,7 @@ def reply_errors(path: str, reply: TraceReply) -> tuple[ErrorRow, ...]:
 
 
 def signature_errors(request: TraceRequest, reply: TraceReply) -> tuple[ErrorRow, ...]:
-    """The declared comments of a file that could not be used, each at its own line."""
+    """The declared signatures that could not be used, each at its own line."""
     failed = {item.origin: item for item in reversed(reply.not_traced) if item.source == "declared"}
     rows = []
     for declared in request.declared:

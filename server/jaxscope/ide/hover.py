@@ -129,7 +129,8 @@ def _row(workspace: Workspace, path: str, constant: Constant) -> str:
     shown = list(reads)[:3] + ([f"+{len(reads) - 3}"] if len(reads) > 3 else [])
     name = f"`{constant.name}`".replace("|", "\\|") if constant.name else unnamed(path, constant)
     kind = short_type(constant.dtype, constant.shape)
-    return f"| {name} | {bound} | `{kind}` | {format_bytes(constant.bytes, 2)} | {' '.join(shown)} |"
+    size = format_bytes(constant.bytes, 2) + (f" × {constant.copies} programs" if constant.copies > 1 else "")
+    return f"| {name} | {bound} | `{kind}` | {size} | {' '.join(shown)} |"
 
 
 def unnamed(path: str, constant: Constant) -> str:

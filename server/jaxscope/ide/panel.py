@@ -24,6 +24,7 @@ from jaxscope.ide.recorded import counted, only_recorded, when
 from jaxscope.ide.situation import Situation
 from jaxscope.ide.workspace import FunctionFacts, Workspace
 from jaxscope.rules.finding import Finding
+from jaxscope.rules.traced_totals import passing
 from jaxscope.text.span import Position
 from jaxscope.tracing.evidence import Evidence
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Failure, Hello, TracedFunction
@@ -75,13 +76,18 @@ def panel(
         only_recorded=only_recorded(workspace, facts, situation) if facts else None,
         failed=failed,
         stopped_log=situation.stopped.traceback if situation.stopped and state == "stopped" else "",
-        representation=representation(hello) if hello and shown else "",
+        representation=_representation(workspace, facts, hello) if hello and facts and shown else "",
         timings=situation.timings.get(facts.name) if facts and shown else None,
     )
 
 
 def _clock(evidence: Evidence, recorded: bool) -> str:
     return when(evidence) if recorded else time.strftime("%H:%M:%S", time.localtime(evidence.traced_at))
+
+
+def _representation(workspace: Workspace, facts: FunctionFacts, hello: Hello) -> str:
+    total = passing(facts.traced, workspace.reply(facts.path))
+    return f"{representation(hello)} JAX warns when it lowers: {total}." if total else representation(hello)
 
 
 def representation(hello: Hello) -> str:

@@ -59,11 +59,11 @@ from jaxscope.rules import traced_constants, traced_settings
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import ArrayFacts, Finding, FixOffer, Related
 from jaxscope.rules.traced_constants import Claim
-from jaxscope.semantics.arrays import size_bytes
+from jaxscope.semantics.arrays import most_bytes, size_bytes
 from jaxscope.semantics.capture import Capture
 from jaxscope.semantics.captures import captures_of
 from jaxscope.semantics.dtypes import narrowed
-from jaxscope.semantics.model import FileModel, Place
+from jaxscope.semantics.model import FileModel, Place, squeezed
 from jaxscope.semantics.values import Array
 from jaxscope.text.figures import format_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
@@ -100,13 +100,15 @@ class _Size:
     """Is the size of some leaf, or their number, not known?"""
 
 
-def _size(leaves: Iterable[tuple[str, Array, int | None]], x64: bool) -> _Size:
+def _size(leaves: Iterable[tuple[str, Array, int | None]], x64: bool, least: int) -> _Size:
+    """What is known of the leaves; of a leaf that is below `least` whatever its dtype, that is enough."""
     largest: tuple[int, Array] | None = None
     first, count, total, unknown = None, 0, 0, False
     for _, array, many in leaves:
         first = first or array
         one = size_bytes(array, x64)
-        unknown = unknown or one is None or many is None
+        small = one is None and (most_bytes(array) or least) < least
+        unknown = unknown or (one is None and not small) or (many is None and array.shape != ())
         count += many or 1
         total += (one or 0) * (many or 1)
         if one is not None and (largest is None or one > largest[0]):
@@ -118,23 +120,61 @@ def _size(leaves: Iterable[tuple[str, Array, int | None]], x64: bool) -> _Size:
     return _Size(largest[1], largest[0], known, None if unknown else total, unknown)
 
 
+def _of_unknown_size(capture: Capture) -> _Size:
+    """Nothing is said of the leaves of a container of which some are known and small."""
+    array = capture.leaves[0][1]
+    return _Size(Array(None, None, array.library) if capture.container else array, None, None, None, True)
+
+
 def _claims(model: FileModel, config: Config) -> list[Claim]:
     found: list[Claim] = []
     containers: dict[tuple[int, str], list[Capture]] = {}
+    least = min(config.threshold, config.total_threshold)
     for capture in captures_of(model):
-        size = _size(capture.leaves, model.x64)
+        size = _size(capture.leaves, model.x64, least)
         if _over(size, config):
             found.append(_claim(model, capture, size))
         elif size.unknown:
             if capture.via != "numpy-made-inside":
-                found.append(_claim(model, capture, size))
+                found.append(_claim(model, capture, _of_unknown_size(capture)))
         elif capture.part_of is not None:
             containers.setdefault((id(capture.site), capture.part_of[0]), []).append(capture)
     for parts in containers.values():
-        size = _size([leaf for part in parts for leaf in part.leaves], model.x64)
+        size = _size([leaf for part in parts for leaf in part.leaves], model.x64, least)
         if len(parts) > 1 and _over(size, config):
             found.append(_claim(model, _whole(parts), size))
+    return _each_array_once(found)
+
+
+def _each_array_once(claims: list[Claim]) -> list[Claim]:
+    """`TABLES[1]` where all of `TABLES` is captured as well is no other array: the one finding names both places."""
+    parts: dict[int, list[Claim]] = {}
+    for part in claims:
+        whole = next((whole for whole in claims if _has_part(whole, part)), None)
+        if whole is not None:
+            parts.setdefault(id(whole), []).append(part)
+    left_out = {id(part) for group in parts.values() for part in group}
+    found = []
+    for claim in claims:
+        if id(claim) not in left_out:
+            also = [_read(part.finding) for part in parts.get(id(claim), ())]
+            related = tuple(dict.fromkeys((*claim.finding.related, *also)))
+            found.append(replace(claim, finding=replace(claim.finding, related=related)))
     return found
+
+
+def _has_part(whole: Claim, part: Claim) -> bool:
+    if not whole.container or whole is part or whole.function is not part.function:
+        return False
+    if whole.finding.severity == "hint" and part.finding.severity != "hint":
+        return False
+    return squeezed(part.finding.name).startswith(
+        (squeezed(whole.finding.name) + "[", squeezed(whole.finding.name) + ".")
+    )
+
+
+def _read(finding: Finding) -> Related:
+    return _place(Place(finding.path, finding.range), "read here too")
 
 
 def _over(size: _Size, config: Config) -> bool:

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from jaxscope.config import Config
 from jaxscope.rules.base import Judgement
 from jaxscope.rules.finding import ArrayFacts, Finding, FixOffer, Refuted, Related
-from jaxscope.rules.traced_places import Spot, spot_of
+from jaxscope.rules.traced_places import Spot, also_read, spot_of
+from jaxscope.rules.traced_totals import passing
 from jaxscope.semantics.model import FileModel, Function, squeezed
 from jaxscope.text.figures import format_bytes, long_type
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, TracedFunction, TraceReply
 
+READ = "read here too"
 _VIA = {
     "global": "module-global",
     "closure": "enclosing-scope",
@@ -55,10 +57,10 @@ class _Group:
         for constant in traced.constants:
             if constant.key and constant.key in hidden:
                 continue
-            # A constant made anew for each signature has a new key and the same name; one program may have several of
-            # that name: `self.w` of two layers.
             if traced.source == "guess" and constant.holder == "made":
                 continue  # its size may follow from shapes that nobody has
+            # A constant made anew for each signature has a new key and the same name; one program may have several of
+            # that name: `self.w` of two layers.
             name: object = squeezed(constant.name) if constant.name else None
             name = name or (constant.shape, constant.dtype, _first_place(constant))
             key = (name, alike[name])
@@ -77,6 +79,7 @@ def merge(model: FileModel, claims: list[Claim], evidence: TraceReply, config: C
         own = [claim for claim in claims if _is_about(claim, path, name, line, groups)]
         claims = [claim for claim in claims if claim not in own]
         left = list(group.constants.values())
+        before = len(findings)
         for claim, matches in _matched(own, left):
             seen = _seen(matches, config)
             if seen is None and not matches and all(traced.source == "guess" for traced in group.traced):
@@ -84,10 +87,13 @@ def merge(model: FileModel, claims: list[Claim], evidence: TraceReply, config: C
             elif seen is None:
                 refuted.append(Refuted(claim.finding, _reason(claim, matches, group)))
             else:
-                findings.append(_confirmed(claim, seen))
+                findings.append(_confirmed(model, claim, seen))
             left = [constant for constant in left if constant not in matches]
         if path == model.path:
             findings += _added(model, group, left, findings, config)
+            findings += _small_ones(model, group, left, findings[before:], config)
+        if total := passing(group.traced, evidence):
+            findings[before:] = [_with_total(finding, path, line, total) for finding in findings[before:]]
     findings += [claim.finding for claim in claims]
     return Judgement(tuple(findings), tuple(refuted))
 
@@ -148,6 +154,8 @@ def _matched(claims: list[Claim], constants: list[Constant]) -> Iterator[tuple[C
 
 def _same_name(claim: Claim, constant: Constant) -> bool:
     said, seen = squeezed(claim.finding.name), squeezed(constant.name or "")
+    if claim.finding.via == _VIA["made"] and constant.holder == "made" and constant.bound is not None:
+        return seen == said and constant.bound.line == claim.finding.range.start.line
     if claim.finding.via == "jitted-callable-object":
         # The trace names it from inside, `self.w`; the source from where the object is jitted, `layer.w`.
         said, seen = _after_root(said), _after_root(seen)
@@ -192,15 +200,25 @@ def _seen(constants: list[Constant], config: Config) -> _Seen | None:
     return seen if large or (len(constants) > 1 and seen.total >= config.total_threshold) else None
 
 
-def _confirmed(claim: Claim, seen: _Seen) -> Finding:
+def _confirmed(model: FileModel, claim: Claim, seen: _Seen) -> Finding:
     finding = claim.finding
+    spot = Spot(finding.path, finding.range, finding.name, finding.inner or finding.function)
+    known = {(one.path, one.line) for one in finding.related if one.message == READ}
+    reads = tuple(one for one in _reads(model, seen, spot) if (one.path, one.line) not in known)
     return replace(
         finding,
         severity="warning",
         message=_message(finding.name, finding.function, seen),
         evidence="both",
         array=seen.facts,
+        related=(*finding.related, *reads),
     )
+
+
+def _reads(model: FileModel, seen: _Seen, spot: Spot) -> Iterator[Related]:
+    for path, place in also_read(model, seen.constants, spot):
+        end = place.end.column if place.end.line == place.start.line else 0
+        yield Related(path, place.start.line, READ, place.start.column, end)
 
 
 def _reason(claim: Claim, matches: list[Constant], group: _Group) -> str:
@@ -239,7 +257,7 @@ def _added(
 ) -> Iterator[Finding]:
     traced = group.traced[0]
     taken = [(finding.path, finding.range.start.line) for finding in known if finding.function == traced.function]
-    for name, parts in _containers(constants, config).items():
+    for name, parts in _containers(constants, config):
         seen = _seen(parts, config)
         if seen is None:
             continue
@@ -247,26 +265,58 @@ def _added(
         read_lines = {(frame.path, frame.line) for read in seen.largest.reads for frame in read.frames[:1]}
         if seen.largest.name is None and read_lines & set(taken):
             continue  # what JAX made of a constant that is reported already, for the same operation
-        yield _found(traced, seen, spot)
+        yield _found(model, traced, seen, spot)
 
 
-def _containers(constants: list[Constant], config: Config) -> dict[str, list[Constant]]:
-    """Constants by what to call them: leaves of one container together when none of them is large by itself."""
-    whole: dict[str, list[Constant]] = defaultdict(list)
+def _small_ones(
+    model: FileModel, group: _Group, constants: list[Constant], known: list[Finding], config: Config
+) -> Iterator[Finding]:
+    """Arrays that nothing else reports, when they pass the limit for totals together."""
+    names = [squeezed(finding.name) for finding in known]
+    left = [c for c in constants if c.bytes < config.threshold and not _is_named(c, names)]
+    if len({(c.name or "").partition("[")[0] for c in left}) < 2 or sum(c.bytes for c in left) < config.total_threshold:
+        return
+    seen, traced = _Seen(left), group.traced[0]
+    one = seen.largest
+    spot = spot_of(model, traced, one, one.name or "")
+    found = _found(model, traced, seen, spot)
+    others = f"`{spot.name}` and {len(left) - 1} other{'s' if len(left) > 2 else ''}"
+    yield replace(
+        found,
+        message=f"{others} ({_type(seen)}, {format_bytes(seen.total)} together) are compiled into "
+        f"`{traced.function}` as constants",
+        fixes=(),
+        refused="They have no name in common that could be passed as an argument.",
+    )
+
+
+def _is_named(constant: Constant, names: list[str]) -> bool:
+    name = squeezed(constant.name or "")
+    return any(name == known or name.startswith((known + "[", known + ".")) for known in names)
+
+
+def _with_total(finding: Finding, path: str, line: int, total: str) -> Finding:
+    return replace(finding, related=(*finding.related, Related(path, line, total)))
+
+
+def _containers(constants: list[Constant], config: Config) -> Iterator[tuple[str, list[Constant]]]:
+    """Constants with what to call them: leaves of one container together when none of them is large by itself."""
+    whole: dict[tuple[str, int], list[Constant]] = defaultdict(list)
     for number, constant in enumerate(constants):
-        whole[(constant.name or f"#{number}").partition("[")[0]].append(constant)
-    found: dict[str, list[Constant]] = {}
-    for root, parts in whole.items():
+        name = (constant.name or f"#{number}").partition("[")[0]
+        # A local that is bound anew is another array, with a place of its own.
+        bound = constant.bound if constant.holder == "made" else None
+        whole[name, bound.line if bound is not None else 0].append(constant)
+    for (root, _), parts in whole.items():
         large = [part for part in parts if part.bytes >= config.threshold]
         if len(parts) == 1 or (len(large) == 1 and large[0].name):
             one = large[0] if large else parts[0]
-            found[one.name or root] = [one]
+            yield one.name or root, [one]
         else:
-            found[root] = parts
-    return found
+            yield root, parts
 
 
-def _found(traced: TracedFunction, seen: _Seen, spot: Spot) -> Finding:
+def _found(model: FileModel, traced: TracedFunction, seen: _Seen, spot: Spot) -> Finding:
     one = seen.largest
     related: tuple[Related, ...] = ()
     if one.bound is not None and (one.bound.path, one.bound.line) != (spot.path, spot.range.start.line):
@@ -286,7 +336,7 @@ def _found(traced: TracedFunction, seen: _Seen, spot: Spot) -> Finding:
         None if spot.function == traced.function else spot.function or None,
         seen.facts,
         _VIA.get(one.holder, one.holder),
-        related,
+        (*related, *_reads(model, seen, spot)),
         (FixOffer(f"Pass `{spot.name}` as an argument", "array-to-argument", "safe"),),
     )
 

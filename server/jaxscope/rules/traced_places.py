@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope.semantics import model as semantics
@@ -39,6 +39,27 @@ def spot_of(model: FileModel, traced: TracedFunction, constant: Constant, name: 
             if spot is not None:
                 return spot
     return _at_frame(model, traced, constant, name if constant.name is not None else "")
+
+
+MAX_READS = 12
+
+
+def also_read(model: FileModel, constants: Sequence[Constant], spot: Spot) -> Iterator[tuple[str, Range]]:
+    """The other places whose operations consume the constants: at the name there, else at the operation."""
+    seen = {(spot.path, spot.range.start.line)}
+    frames = (read.frames[0] for constant in constants for read in constant.reads if read.frames)
+    for frame in frames:
+        if (frame.path, frame.line) in seen or len(seen) > MAX_READS:
+            continue
+        seen.add((frame.path, frame.line))
+        home = _model(model, frame.path)
+        function = home.function(frame.function, frame.line) if home is not None and frame.function else None
+        written = home.written(function, spot.name) if home is not None and function is not None else ()
+        place = next((place for place in written if place.start.line == frame.line), None)
+        if place is None and home is not None:
+            place = _line_range(home.module.lines.line(frame.line), frame)
+        if place is not None:
+            yield frame.path, place
 
 
 def _functions(model: FileModel, traced: TracedFunction, constant: Constant) -> list[Function]:

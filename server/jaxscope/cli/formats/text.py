@@ -110,6 +110,8 @@ def _functions(report: Report, style: Style) -> Iterator[str]:
             yield f"{place} {row.function}: {row.status}"
         for item in row.signatures:
             yield f"{place} {row.function}: {', '.join(item.inputs)} → {', '.join(item.out)} ({item.source})"
+        if row.total:
+            yield f"{place} {row.total}"
 
 
 def _error(row: ErrorRow, style: Style) -> str:

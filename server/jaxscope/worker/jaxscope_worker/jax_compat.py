@@ -257,6 +257,21 @@ def sharding_of(value: Any) -> str | None:
     return f"{spec} over {len(sharding.device_set)} devices" if spec is not None else str(sharding)
 
 
+def device_of(value: Any) -> str:
+    """The device of a jax.Array that lies on one; empty for others."""
+    try:
+        devices = list(value.sharding.device_set)
+        return f"{devices[0].platform}:{devices[0].id}" if len(devices) == 1 else ""
+    except (AttributeError, ValueError):
+        return ""
+
+
+def warn_bytes() -> int | None:
+    """The total of captured arrays from which JAX itself warns; None where it never does."""
+    value = getattr(jax.config, "jax_captured_constants_warn_bytes", None)
+    return int(value) if value is not None and value >= 0 else None
+
+
 def warm_up() -> None:
     """Traces once, so that what JAX imports late is there. Starts no backend."""
     jax.jit(lambda x: jax.numpy.tanh(x @ x).sum()).trace(jax.ShapeDtypeStruct((2, 2), np.float32))

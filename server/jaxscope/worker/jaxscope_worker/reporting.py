@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,9 @@ class Reporter:
         self._merged: dict[tuple[Any, ...], str] = {}
         self._ids: dict[int, str] = {}
         """Record number to the id that stands for it."""
+        self._copies: Counter[tuple[Any, ...]] = Counter()
+        """By the constant's key: programs that were compiled with it."""
+        self._key_of: dict[int, tuple[Any, ...]] = {}
 
     def functions(self) -> tuple[TracedFunction, ...]:
         """All functions of the user's, each signature once, in the order in which their traces ended."""
@@ -31,7 +35,7 @@ class Reporter:
         found = []
         for program in self.session.programs.values():
             if program.function is not None and program.id in set(self._ids.values()):
-                program.function = self._with_under(program.function, program.id)
+                program.function = self._with_copies(self._with_under(program.function, program.id))
                 found.append(program.function)
         return tuple(found)
 
@@ -41,6 +45,13 @@ class Reporter:
         while outer is not None and outer.number not in self._ids:
             outer = outer.under
         return replace(function, under=self._ids[outer.number] if outer is not None else None)
+
+    def _with_copies(self, function: TracedFunction) -> TracedFunction:
+        copies = (max(self._copies[self._key_of[constant.key]], 1) for constant in function.constants)
+        return replace(
+            function,
+            constants=tuple(replace(c, copies=n) for c, n in zip(function.constants, copies, strict=True)),
+        )
 
     def _report(self, record: Record) -> None:
         if record.inferred is None:
@@ -52,6 +63,8 @@ class Reporter:
         if place is None:
             return
         large = sorted((f for f in walk.constants if f.bytes >= self.observer.min_bytes), key=lambda f: -f.bytes)
+        if record.under is None:
+            self._copies.update(found.key for found in large)
         names = self._variables(closed, large)
         constants = tuple(self._constant(found, record, names) for found in large)
         inner, _ = walking.parts(closed)
@@ -89,6 +102,7 @@ class Reporter:
             small_constants=len(small),
             trace_seconds=record.seconds,
             x64=record.x64,
+            constant_bytes=sum(found.bytes for found in walk.constants),
         )
 
     def _identity(self, record: Record, walk: Walk) -> tuple[str, str, int] | None:
@@ -112,6 +126,8 @@ class Reporter:
 
     def _constant(self, found: Found, record: Record, names: dict[Any, str]) -> Constant:
         name = self._name(found, record)
+        key = self._keys.setdefault(found.key, len(self._keys) + 1)
+        self._key_of[key] = found.key
         value = jax_compat.unwrapped(found.value)
         shape = tuple(int(n) for n in found.aval.shape)
         return Constant(
@@ -128,7 +144,8 @@ class Reporter:
             bound=name.bound,
             variable=jax_compat.variable(names, found.var) if found.var is not None else "",
             reads=tuple(found.reads),
-            key=self._keys.setdefault(found.key, len(self._keys) + 1),
+            key=key,
+            device=jax_compat.device_of(value),
         )
 
     def _name(self, found: Found, record: Record) -> Name:

@@ -66,12 +66,11 @@ _FORMS = ("captured", "hoisted")
 def behaviour() -> Behaviour:
     """What this JAX does, from its flags and its version; `tests/worker/test_constants.py` tries each on every JAX."""
     flag = getattr(jax.config, "jax_use_simplified_jaxpr_constants", None)
-    warns = getattr(jax.config, "jax_captured_constants_warn_bytes", None)
     return Behaviour(
         hoists=bool(flag),
         flag=flag,
         embedded_limit=getattr(jax.config, "jax_embedded_constants_max_bytes", None),
-        warn_bytes=warns if warns is not None and warns >= 0 else None,
+        warn_bytes=jax_compat.warn_bytes(),
         fast_path=jaxlib.version.__version_info__ >= (0, 7, 1),
         x64=bool(jax.config.jax_enable_x64),
         x64_call="fails" if jax.__version_info__ >= (0, 9) else "traces again",

@@ -163,6 +163,10 @@ class Constant:
     reads: tuple[Read, ...]
     key: int = 0
     """The same number in two constants of one reply means the same array."""
+    device: str = ""
+    """Of a `jax.Array` that lies on one: `cpu:0`."""
+    copies: int = 1
+    """Compiled programs that hold it, as far as seen: one per function and signature."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +200,8 @@ class TracedFunction:
     """Id of the traced function inside whose trace this one was traced."""
     x64: bool | None = None
     """`jax_enable_x64` when it was traced; None for what a version without the field recorded."""
+    constant_bytes: int = 0
+    """Of all its array constants, the small ones and those of nested jits included."""
 
 
 @dataclass(frozen=True)
@@ -224,6 +230,8 @@ class TraceReply:
     import_seconds: float
     imported: tuple[str, ...]
     """Paths of the user's files that were imported."""
+    warn_bytes: int | None = None
+    """`jax_captured_constants_warn_bytes` after the run; None where JAX does not warn."""
 
 
 # ---------------------------------------------------------------- lower
