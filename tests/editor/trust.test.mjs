@@ -27,6 +27,12 @@ check('in Restricted Mode findings come from the source, and nothing is run', as
   assert.equal(await editor.notification('May jaxscope run code').count(), 0, 'an untrusted folder is not even asked about');
   assert.equal(ranMarker('trust'), false);
   await editor.picture('restricted');
+  await editor.page.keyboard.press('F1');
+  await editor.page.locator('.quick-input-widget input[type="text"]').first().fill('>jaxscope: ');
+  const offered = editor.page.locator('.quick-input-list .monaco-list-row');
+  await offered.filter({ hasText: 'jaxscope: Show Log' }).first().waitFor();
+  assert.equal(await offered.filter({ hasText: 'Record a Run' }).count(), 0, 'nor can a run be recorded');
+  await editor.page.keyboard.press('Escape');
 });
 
 check('granting trust leads to the question, and the answer to a trace', async () => {

@@ -59,7 +59,7 @@ export class Recorder {
     const { command, args } = await this.server.recorder(program.command, program.python);
     const execution = new vscode.ProcessExecution(command, args, { cwd: program.cwd, env: { ...program.env } });
     const scope = folder ?? vscode.TaskScope.Global;
-    const task = new vscode.Task({ type: "jaxscope", command: titleOf(program) }, scope, "record", "jaxscope", execution, []);
+    const task = new vscode.Task({ type: "jaxscope", command: titleOf(program) }, scope, "jaxscope record", "jaxscope", execution, []);
     task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, panel: vscode.TaskPanelKind.Dedicated, clear: true };
     await vscode.tasks.executeTask(task);
   }

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.model import FileModel, Function
 from jaxscope.semantics.project import Project
 from jaxscope.tracing.evidence import Evidence, text_hash
 from jaxscope.tracing.locations import is_under
@@ -163,6 +163,7 @@ class _Now:
     def __init__(self, project: Project, root: str) -> None:
         self._project, self._root = project, root
         self._known: dict[wire.Code, int | None] = {}
+        self._names: dict[str, dict[str, list[Function]]] = {}
 
     def function(self, seen: Seen) -> TracedFunction | None:
         """What was recorded, moved; None when code that it rests on has changed."""
@@ -219,14 +220,22 @@ class _Now:
             # A recording names files of its project only; one that a stranger made is not to have others read.
             model = self._project.model(code.path) if is_under(code.path, self._root) else None
             shifts = []
-            for function in model.functions if model else ():
+            for function in self._named(model, code.function) if model else ():
                 first, last = function.range.start.line, function.range.end.line
-                if function.qualname == code.function and last - first == code.end - code.first and model:
-                    lines = model.module.text.splitlines()[first - 1 : last]
-                    if wire.code_hash(lines) == code.hash:
+                if last - first == code.end - code.first and model:
+                    lines = model.module.lines
+                    if wire.code_hash(lines.line(number) for number in range(first, last + 1)) == code.hash:
                         shifts.append(first - code.first)
             self._known[code] = min(shifts, key=abs, default=None)
         return self._known[code]
+
+    def _named(self, model: FileModel, name: str) -> list[Function]:
+        found = self._names.get(model.module.path)
+        if found is None:
+            found = self._names[model.module.path] = defaultdict(list)
+            for function in model.functions:
+                found[function.qualname].append(function)
+        return found.get(name, [])
 
 
 def _holds(code: wire.Code, path: str, function: str, line: int) -> bool:
