@@ -105,7 +105,11 @@ def test_a_number_of_devices_that_cannot_be(tmp_path: Path, count: str) -> None:
 BOTH = """import jax
 import numpy as np
 
-x64 = getattr(jax, "enable_x64", None) or __import__("jax.experimental", fromlist=["enable_x64"]).enable_x64
+if hasattr(jax, "enable_x64"):
+    x64 = jax.enable_x64
+else:
+    from jax.experimental import enable_x64 as x64
+
 WIDE, NARROW = np.linspace(0, 1, 300_000), np.ones(300_000, np.float32)
 
 
