@@ -77,6 +77,11 @@ def size_bytes(array: Array, x64: bool) -> int | None:
     return width * prod(size for size in sizes if size is not None)
 
 
+def most_bytes(array: Array) -> int | None:
+    """Bytes of the array if its dtype is the largest that there is; None when its shape is not known."""
+    return size_bytes(replace(array, dtype="complex128"), True)
+
+
 def as_int(value: Value | None) -> int | None:
     """A known integer."""
     if isinstance(value, Const) and isinstance(value.value, int):

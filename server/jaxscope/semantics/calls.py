@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics import branches, library_calls, objects
 from jaxscope.semantics.annotations import annotated
-from jaxscope.semantics.arguments import Given, arguments, bind
+from jaxscope.semantics.arguments import Given, arguments, bind, defaults
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.scopes import Binding, FunctionNode, Scope
 from jaxscope.semantics.values import (
@@ -22,11 +22,13 @@ from jaxscope.semantics.values import (
     Mapping,
     Method,
     PartialValue,
+    Scalar,
     Sequence,
     Transformed,
     TupleType,
     Value,
     join,
+    number,
 )
 
 if TYPE_CHECKING:
@@ -128,6 +130,9 @@ def _passed(ev: Evaluator, frame: Frame, name: str) -> Value:
     value = join(values)
     if value != UNKNOWN:
         return value
+    default = number(defaults(ev, scope, frame.parent or frame).get(name, UNKNOWN))
+    if default is not None:
+        return Scalar(default)  # also where it is annotated as an array: a number is what stands there
     annotation = next((a.annotation for a in _all_arguments(scope.function_node) if a.arg == name), None)
     return annotated(ev, annotation, scope.parent or scope, frame.parent or frame)
 

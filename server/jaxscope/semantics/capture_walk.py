@@ -4,6 +4,7 @@ arrays that it reads and did not get as arguments."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -132,14 +133,16 @@ class Walk:
         if any(entry.differentiates for entry in target.chain) or derivatives.mentioned(self.ev, walked):
             for function in self.custom:  # the functions gone into may add to these
                 for rule in derivatives.rules_of(self.ev, function):
+                    if isinstance(rule, FunctionValue):
+                        rule = replace(rule, frame=self._home(rule.frame, self.chunk.reached))
                     self._enter(rule, None, frame)
 
-    def _home(self, frame: Frame) -> Frame:
+    def _home(self, frame: Frame, traced: Collection[Scope] = ()) -> Frame:
         """`frame`, as it is while tracing when its function is traced."""
         if frame.parent is None or frame.traced:
             return frame
-        parent = self._home(frame.parent)
-        if frame.scope in self.chunk.enclosed or parent.traced:
+        parent = self._home(frame.parent, traced)
+        if frame.scope in self.chunk.enclosed or frame.scope in traced or parent.traced:
             return Frame(frame.scope, frame.model, parent, _all_tracers(frame.scope), traced=True)
         return frame
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jaxscope.semantics.model import FileModel
     from jaxscope.semantics.project import Project
 
-_BUDGET = 60_000
+_BUDGET = 20_000
 """Expressions evaluated for one part of a file."""
 _DEEPEST = 60
 """Expressions evaluated within one another; each takes up to eleven calls of Python's own stack."""

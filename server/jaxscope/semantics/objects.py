@@ -11,6 +11,7 @@ from jaxscope.semantics.arguments import Given, bind, parameters
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.scopes import AttributeWrite, Binding, Scope
 from jaxscope.semantics.values import (
+    TRACER,
     UNKNOWN,
     ClassValue,
     External,
@@ -137,6 +138,9 @@ def construct(ev: Evaluator, cls: ClassValue, given: Given, frame: Frame) -> Val
         names = list(fields)
         for name, value in [*zip(names, given.args, strict=False), *given.keywords.items()]:
             fields[name] = value
+        if frame.traced:
+            # By its annotation it might be an array, but what traced code makes is no constant.
+            fields = {name: TRACER if value == UNKNOWN else value for name, value in fields.items()}
         return Instance(cls, None, tuple((k, v) for k, v in fields.items() if v != UNKNOWN))
     scope, owner = found
     if frame.depth > 8:

@@ -217,6 +217,8 @@ def _join2(a: Value, b: Value) -> Value:
         return _join2(b, a)
     if isinstance(a, Array) and isinstance(b, Array):
         return _join_arrays(a, b)
+    if (one := number(a)) and (other := number(b)):
+        return Scalar(one if one == other else "float")
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls == b.cls:
         return Instance(a.cls, None)
     if isinstance(a, Mapping) and isinstance(b, Mapping) and [k for k, _ in a.items] == [k for k, _ in b.items]:
@@ -227,6 +229,12 @@ def _join2(a: Value, b: Value) -> Value:
             return replace(a, items=tuple(_join2(x, y) for x, y in zip(a.items, b.items, strict=True)))
         return Sequence(None, _join2(a.any_item(), b.any_item()))
     return UNKNOWN
+
+
+def number(value: Value) -> str | None:
+    """Kind of a Python number; None for anything else."""
+    kind = value.kind if isinstance(value, Scalar) else type(value.value).__name__ if isinstance(value, Const) else ""
+    return kind if kind in ("bool", "int", "float", "complex") else None
 
 
 def _join_arrays(a: Array, b: Array) -> Array:
