@@ -44,8 +44,8 @@ class Hover:
 
 def hover(workspace: Workspace, path: str, position: Position, situation: Situation, style: Style) -> Hover | None:
     """What is known at a position; None when it is neither a traced function nor a captured name."""
-    for finding in workspace.judgement(path).findings:
-        if finding.path == path and finding.array and finding.range.contains(position):
+    for finding in workspace.findings(path):
+        if finding.array and finding.range.contains(position):
             return Hover(_name(workspace, finding), finding.range)
     facts = _traced_at(workspace, path, position)
     if facts is None:

@@ -5,6 +5,7 @@ Nothing here blocks or runs user code. Evidence is set by whoever owns the worke
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -303,6 +304,25 @@ class Workspace:
         if cache.judgement is None:
             cache.judgement = self._judge(path)
         return cache.judgement
+
+    def findings(self, path: str) -> tuple[Finding, ...]:
+        """The findings that stand in a file: its own, and those of known files whose compiled functions read there."""
+        found: dict[tuple[object, ...], Finding] = {}
+        for judged in (path, *filter(lambda other: self._may_use(other, path), self._known())):
+            for one in self.judgement(judged).findings:
+                key = (one.rule, one.range, one.name, one.function)
+                if one.path == path and (key not in found or found[key].evidence == "static"):
+                    found[key] = one
+        return tuple(sorted(found.values(), key=lambda one: (one.range, one.rule, one.name)))
+
+    def _known(self) -> dict[str, None]:
+        return dict.fromkeys((*self._open, *self._traced))
+
+    def _may_use(self, user: str, path: str) -> bool:
+        """Does one file mention the other's module?"""
+        folder, name = os.path.split(path)
+        module = os.path.basename(folder) if name == "__init__.py" else name.removesuffix(".py")
+        return user != path and module in (self.text(user) or "")
 
     def _judge(self, path: str) -> Judgement:
         try:

@@ -38,9 +38,7 @@ def diagnostics(workspace: Workspace, path: str, columns: Columns) -> list[types
         return module.lines if module else None
 
     lines = LineIndex(text)
-    found = [
-        _diagnostic(item, lines, columns, lines_of) for item in workspace.judgement(path).findings if item.path == path
-    ]
+    found = [_diagnostic(item, lines, columns, lines_of) for item in workspace.findings(path)]
     reply = workspace.reply(path)
     return found + [_denied(item, path, lines, columns) for item in dict.fromkeys(reply.denied if reply else ())]
 

@@ -159,6 +159,8 @@ class Session:
         """Files changed on disk."""
         for path in paths:
             self.folder(path).workspace.reload(path)
+            if path not in self.documents:
+                self.tracing(path).changed_on_disk(path)
         self._publish_all()
 
     def versions(self) -> dict[str, tuple[str, int]]:

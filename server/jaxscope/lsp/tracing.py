@@ -102,9 +102,14 @@ class Tracing:
 
     def saved(self, path: str) -> None:
         """A document was saved: it is traced, and so are open files that import it."""
+        if self._folder.when != "manual":
+            self.want(path)
+        self.changed_on_disk(path)
+
+    def changed_on_disk(self, path: str) -> None:
+        """Open files that import a file are traced again."""
         if self._folder.when == "manual":
             return
-        self.want(path)
         for document in list(self._documents()):
             evidence = self._folder.workspace.evidence(document.path)
             if document.path != path and evidence and path in evidence.reply.imported:
