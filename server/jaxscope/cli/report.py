@@ -10,8 +10,8 @@ from jaxscope.ide.blocked import blocked_text
 from jaxscope.ide.workspace import FunctionFacts
 from jaxscope.project_settings import PROJECT_FILE, project_table
 from jaxscope.rules.finding import Finding, Refuted
-from jaxscope.rules.traced_totals import passing
 from jaxscope.tracing.evidence import distinct_bytes
+from jaxscope.tracing.totals import passing
 from jaxscope.worker.jaxscope_worker.wire.messages import (
     Failure,
     Hello,

@@ -24,9 +24,9 @@ from jaxscope.ide.recorded import counted, only_recorded, when
 from jaxscope.ide.situation import Situation
 from jaxscope.ide.workspace import FunctionFacts, Workspace
 from jaxscope.rules.finding import Finding
-from jaxscope.rules.traced_totals import passing
 from jaxscope.text.span import Position
 from jaxscope.tracing.evidence import Evidence
+from jaxscope.tracing.totals import passing
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Failure, Hello, TracedFunction
 
 CHOOSE = "Put the cursor in a traced function, or choose one:"

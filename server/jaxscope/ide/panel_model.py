@@ -299,7 +299,8 @@ class Comparison:
     """Captured against hoisted, one row. The verdict follows the comparison rule, so `ratio` is often None."""
 
     label: str
-    """`StableHLO module`, `lower`, `compile`, `host memory, compiling`, `generated code`, `arguments per call`, `run`."""
+    """`StableHLO module`, `lower`, `compile`, `host memory, compiling`, `generated code`, `arguments per call` or
+    `run`."""
     unit: Literal["bytes", "seconds"]
     note: str
     """`median of 7`."""

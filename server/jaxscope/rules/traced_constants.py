@@ -14,9 +14,9 @@ from jaxscope.config import Config
 from jaxscope.rules.base import Judgement
 from jaxscope.rules.finding import ArrayFacts, Finding, FixOffer, Refuted, Related
 from jaxscope.rules.traced_places import Spot, also_read, spot_of
-from jaxscope.rules.traced_totals import passing
 from jaxscope.semantics.model import FileModel, Function, squeezed
 from jaxscope.text.figures import format_bytes, long_type
+from jaxscope.tracing.totals import passing
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, TracedFunction, TraceReply
 
 READ = "read here too"

@@ -79,7 +79,7 @@ class Denied:
 
 @dataclass(frozen=True)
 class DeclaredSignature:
-    """Shapes that the user wrote down (`# jaxscope: f32[3,700], key`), that a run had, or that an annotation implies."""
+    """Shapes that the user wrote down (`# jaxscope: f32[3,700], key`), a run had, or an annotation implies."""
 
     function: str
     """Qualified name."""
