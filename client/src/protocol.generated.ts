@@ -246,7 +246,10 @@ export interface FormTimings {
 
 /** Captured against hoisted, one row. The verdict follows the comparison rule, so `ratio` is often None. */
 export interface Comparison {
-  /** `StableHLO module`, `lower`, `compile`, `host memory, compiling`, `generated code`, `arguments per call`, `run`. */
+  /**
+   * `StableHLO module`, `lower`, `compile`, `host memory, compiling`, `generated code`, `arguments per call` or
+   * `run`.
+   */
   readonly label: string;
   readonly unit: "bytes" | "seconds";
   /** `median of 7`. */
