@@ -377,7 +377,7 @@ class Walk:
             return True
         kept, cut, start = self.list.kept, self.cut, len(self.trail)
         for name, item in (inner.parameters or {}).items():
-            if isinstance(item, Instance) and (item.init is None or not item.init.traced):
+            if isinstance(item, Instance) and not item.traced:
                 self.outer_parameters[inner, name] = _Outer(self._object_via(outer, item))
         self.depth += 1
         self._walk(inner.scope, inner)

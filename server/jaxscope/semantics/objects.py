@@ -138,15 +138,13 @@ def construct(ev: Evaluator, cls: ClassValue, given: Given, frame: Frame) -> Val
         names = list(fields)
         for name, value in [*zip(names, given.args, strict=False), *given.keywords.items()]:
             fields[name] = value
-        if frame.traced:
-            # By its annotation it might be an array, but what traced code makes is no constant.
-            fields = {name: TRACER if value == UNKNOWN else value for name, value in fields.items()}
-        return Instance(cls, None, tuple((k, v) for k, v in fields.items() if v != UNKNOWN))
+        known = tuple((k, v) for k, v in fields.items() if v != UNKNOWN)
+        return Instance(cls, None, known, traced=frame.traced)
     scope, owner = found
     if frame.depth > 8:
-        return Instance(cls, None)
+        return Instance(cls, None, traced=frame.traced)
     init = Frame(scope, owner.frame.model, owner.frame, traced=frame.traced, depth=frame.depth + 1)
-    instance = Instance(cls, init)
+    instance = Instance(cls, init, traced=frame.traced)
     init.parameters = bind(ev, scope, given, owner.frame, instance)
     return instance
 
@@ -161,7 +159,9 @@ def _fields(ev: Evaluator, cls: ClassValue) -> list[str]:
 def attribute(ev: Evaluator, value: Instance | ClassValue, name: str) -> Value:
     """`instance.name` or `Class.name`."""
     cls = value.cls if isinstance(value, Instance) else value
-    key = ("attribute", value.init if isinstance(value, Instance) else None, cls, name)
+    key: object = ("attribute", cls, name)
+    if isinstance(value, Instance):
+        key = ("attribute", cls, name, value.init, value.traced)
     if isinstance(value, Instance) and value.given is not None:
         given = dict(value.given).get(name)
         if given is not None:
@@ -188,6 +188,8 @@ def _attribute(ev: Evaluator, value: Instance | ClassValue, cls: ClassValue, nam
             if found != UNKNOWN:
                 return found
             field = _annotated_fields(one.scope).get(name)
+            if field is not None and isinstance(value, Instance) and value.traced:
+                return TRACER
             if field is not None:
                 return annotated(ev, field.annotation, one.scope, frame)
     if name in LINEN_RUNNERS and isinstance(value, Instance) and _is_linen(ev, cls):

@@ -19,7 +19,7 @@ from jaxscope.semantics.values import (
     Sequence,
     Value,
 )
-from jaxscope.semantics.vocabulary import LOOKS_ONLY, METADATA
+from jaxscope.semantics.vocabulary import ITERATES, LOOKS_ONLY, METADATA
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
@@ -75,6 +75,8 @@ def what_stays(ev: Evaluator, node: ast.expr, value: Value, scope: Scope, frame:
         return None
     if not isinstance(value, Array) or value.library != "numpy":
         return value
+    if _iterated(ev, parent, node, scope, frame):
+        return None
     top = outermost(ev, node, scope, frame)
     if top is node:
         return value
@@ -83,6 +85,18 @@ def what_stays(ev: Evaluator, node: ast.expr, value: Value, scope: Scope, frame:
         return None
     result = ev.evaluate(top, scope, frame)
     return result if isinstance(result, Array) and not result.made else None
+
+
+def _iterated(ev: Evaluator, parent: ast.AST | None, node: ast.expr, scope: Scope, frame: Frame) -> bool:
+    """Does Python take it apart? What is in a NumPy array are numbers, or smaller arrays that are met where they go."""
+    if isinstance(parent, (ast.For, ast.AsyncFor)):
+        return parent.iter is node
+    if isinstance(parent, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        return any(generator.iter is node for generator in parent.generators)
+    if isinstance(parent, ast.Call) and parent.func is not node:
+        function = ev.evaluate(parent.func, scope, frame)
+        return isinstance(function, External) and function.name.removeprefix("builtins.") in ITERATES
+    return False
 
 
 def _only_looks(ev: Evaluator, call: ast.Call, node: ast.expr, scope: Scope, frame: Frame, depth: int = 0) -> bool:

@@ -125,6 +125,8 @@ class Instance(Value):
     init: Frame | None
     given: tuple[tuple[str, Value], ...] | None = None
     """Fields of a dataclass as given to its constructor."""
+    traced: bool = False
+    """Is it made while JAX traces? Then what is not known of it is no constant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,7 @@ def _join2(a: Value, b: Value) -> Value:
     if (one := number(a)) and (other := number(b)):
         return Scalar(one if one == other else "float")
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls == b.cls:
-        return Instance(a.cls, None)
+        return Instance(a.cls, None, traced=a.traced or b.traced)
     if isinstance(a, Mapping) and isinstance(b, Mapping) and [k for k, _ in a.items] == [k for k, _ in b.items]:
         items = tuple((key, _join2(x, y)) for (key, x), (_, y) in zip(a.items, b.items, strict=True))
         return Mapping(items, _join2(a.element, b.element))

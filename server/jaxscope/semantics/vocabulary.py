@@ -265,6 +265,9 @@ LOOKS_ONLY = frozenset(
 )
 """Functions whose result needs none of their array argument's elements."""
 
+ITERATES = frozenset(words("enumerate zip list tuple set sorted reversed iter map filter max min sum any all"))
+"""Builtins that take their argument apart."""
+
 CONSTANTS: dict[str, float | None] = {
     f"{module}.{name}": value
     for module in ("math", "numpy", "jax.numpy")
