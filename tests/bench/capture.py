@@ -51,7 +51,7 @@ def measure(how: str, mebibytes: int) -> dict[str, Any]:
     return {"found": found, "seconds": statistics.median(times), "bytes": peak.bytes}
 
 
-def run(mebibytes: int = 256) -> dict[str, Any]:
+def run(mebibytes: int = 1024) -> dict[str, Any]:
     """Both ways, as seconds, extra bytes and ratios."""
     results = {}
     for how in ("ours", "jax"):

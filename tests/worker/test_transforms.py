@@ -199,7 +199,7 @@ def test_output_counts_as_a_read(reply: TraceReply) -> None:
     ("function", "names"),
     [
         ("view_in_comprehension", [("N", "global")]),
-        ("cached", [("CACHE['table']", "global")]),
+        ("cached", [('CACHE["table"]', "global")]),
         ("two_on_a_line", [("first", "made"), ("second", "made")]),
         ("slotted", [("SLOTTED.kernel", "global")]),
     ],

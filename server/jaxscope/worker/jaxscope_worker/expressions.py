@@ -14,6 +14,7 @@ from . import jax_compat
 from .wire.messages import Place
 
 _NAME = re.compile(r"[^\W\d]\w*")
+_KEY = re.compile(r"\['([^'\"\\]*)'\]")
 
 
 def text_at(place: Place | None) -> str | None:
@@ -31,6 +32,17 @@ def names_in(place: Place | None) -> frozenset[str] | None:
     """All names in the expression at `place`."""
     text = text_at(place)
     return None if text is None else frozenset(_NAME.findall(text))
+
+
+def as_written(path: str, filename: str) -> str:
+    """`params['w']` with the quotes that the file has around such keys; double ones where it has none."""
+
+    def requoted(match: re.Match[str]) -> str:
+        double = f'["{match[1]}"]'
+        return match[0] if match[0] in text and double not in text else double
+
+    text = "".join(linecache.getlines(filename)) if "['" in path else ""
+    return _KEY.sub(requoted, path)
 
 
 def made_at(place: Place, frame: FrameType) -> Place:

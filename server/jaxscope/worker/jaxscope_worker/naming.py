@@ -301,7 +301,7 @@ def _is_written(candidate: _Candidate) -> bool:
 
 def _named(candidate: _Candidate, constant: Any, is_view: bool) -> Name:
     scope, value = candidate.scope, jax_compat.unwrapped(candidate.reached.value)
-    path = candidate.name + candidate.reached.path
+    path = expressions.as_written(candidate.name + candidate.reached.path, scope.code.co_filename)
     holder, bound = candidate.holder, None
     if holder == "made":
         if isinstance(value, np.ndarray):

@@ -51,12 +51,30 @@ def walk(closed: Any, files: UserFiles, min_bytes: int, keep_unused: bool = Fals
     JAX drops equations whose results nobody uses before it lowers (not under `keep_unused`, as of `jit`), and with them
     the constants that only they read. Which these are, is left to JAX; it is asked only where there can be some.
     """
-    walker = kept = _Walker(files, min_bytes)
+    walker = _Walker(files, min_bytes)
     walker.enter(closed, {}, _NOTHING_ABOVE)
-    if walker.unused and not keep_unused and any(found.bytes >= min_bytes for found in walker.found.values()):
-        kept = _Walker(files, min_bytes)
-        kept.enter(jax_compat.without_dead_code(closed), {}, _NOTHING_ABOVE)
-    return Walk(list(kept.found.values()), walker.equations, walker.outermost)
+    constants = list(walker.found.values())
+    if walker.unused and not keep_unused and any(found.bytes >= min_bytes for found in constants):
+        alive = jax_compat.without_dead_code(closed)
+        if not walker.found.keys() <= set(_keys(alive)):
+            kept = _Walker(files, min_bytes)
+            kept.enter(alive, {}, _NOTHING_ABOVE)
+            constants = list(kept.found.values())
+    return Walk(constants, walker.equations, walker.outermost)
+
+
+def _keys(jaxpr: Any) -> Iterator[tuple[Any, ...]]:
+    """Keys of all array constants of a jaxpr and those in it."""
+    inner, constants = parts(jaxpr)
+    for _, value in constants:
+        yield arrays.key_of(value)
+    for atoms in (inner.outvars, *(eqn.invars for eqn in inner.eqns)):
+        for atom in atoms:
+            if hasattr(atom, "val") and getattr(atom.aval, "shape", ()):
+                yield arrays.key_of(atom.val)
+    for eqn in inner.eqns:
+        for _, body in nested(eqn):
+            yield from _keys(body)
 
 
 _PLAIN = (int, str, bool, float, type(None), type, np.dtype)
@@ -77,6 +95,8 @@ def parts(jaxpr: Any) -> tuple[Any, list[tuple[Any, Any]]]:
 def nested(eqn: Any) -> Iterator[tuple[str, Any]]:
     """The jaxprs among an equation's parameters, with the parameter's name."""
     for name, value in eqn.params.items():
+        if type(value) is tuple and (not value or type(value[0]) is type(value[-1]) is int):
+            continue  # axes, shapes: most of all parameters
         if type(value) not in _PLAIN:
             for jaxpr in _inside(value, 3):
                 yield name, jaxpr
