@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from jaxscope.semantics import branches, calls, derivatives, objects, purity
-from jaxscope.semantics.arguments import Given, arguments, bind, defaults, parameters
+from jaxscope.semantics import branches, derivatives, purity
+from jaxscope.semantics.arguments import Given, arguments, bind, parameters
 from jaxscope.semantics.capture import Capture, Mark
 from jaxscope.semantics.capture_list import CaptureList, written
 from jaxscope.semantics.capture_origin import Origin
+from jaxscope.semantics.capture_parameters import OutsideParameters, all_tracers
+from jaxscope.semantics.capture_visits import Found, Visits
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.scopes import Read, Scope, facts_of
-from jaxscope.semantics.sites import Site, Target, leading, peel
+from jaxscope.semantics.sites import Site, Target, peel
 from jaxscope.semantics.values import (
     TRACER,
     UNKNOWN,
@@ -38,75 +41,19 @@ if TYPE_CHECKING:
     from jaxscope.semantics.model import FileModel
 
 
-_DEEPEST = 16
-Step = tuple[Scope, "bool | None"]
-"""A function whose code runs while tracing (None), or of which it was asked whether it is compiled by itself."""
-_PARTIAL_VIA = {"functools.partial": "functools.partial", "jax.tree_util.Partial": "tree_util.Partial"}
-
-
-@dataclass(slots=True)
-class Found:
-    """What the walks through one chunk's sites gave."""
-
-    captures: list[Capture]
-    reached: set[Scope]
-    """Functions whose code runs while tracing."""
-    enclosed: frozenset[Scope]
-    """Functions around the sites that were taken to be traced themselves."""
-    asked: dict[Scope, bool]
-    """Functions that were met, and whether they are compiled by themselves."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clean:
-    """What going into a function met that captures nothing."""
-
-    depth: int
-    compiled: frozenset[Scope]
-    trail: tuple[Step, ...]
-
-    def holds(self, compiled: frozenset[Scope], depth: int) -> bool:
-        """Would going there again, from that deep, meet the same?"""
-        return depth >= self.depth and (
-            compiled is self.compiled
-            or all(asked is None or (scope in compiled) is asked for scope, asked in self.trail)
-        )
-
-
-def _all_tracers(scope: Scope) -> dict[str, Value]:
-    return {name: TRACER for name, bindings in scope.bindings.items() if any(b.kind == "parameter" for b in bindings)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Outer:
-    """What a parameter stands for when it is not an argument of the compiled function."""
-
-    via: str
-    written: str | None = None
-    """How it is written where it is compiled, when that is where to show it."""
-    at: Mark | None = None
-
-
 class Walk:
     """One compiled function."""
 
     def __init__(self, model: FileModel, compiled: frozenset[Scope], ev: Evaluator, site: Site, chunk: Found) -> None:
         self.model = model
-        self.compiled = compiled
         self.chunk = chunk
         self.site = site
         self.origin = Origin(ev)
         self.ev = ev
         self.list = CaptureList(model, site)
-        self.visited: dict[object, bool] = {}
-        """Functions that were gone into, and whether nothing is captured there for certain."""
-        self.trail: list[Step] = []
-        self.cut = 0
-        """How often a function was not gone into of which it is not known that nothing is captured there."""
+        self.visits = Visits(compiled, chunk, ev.clean)
         self.lexical = set(site.function.walk())
-        self.outer_parameters: dict[tuple[Frame, str], _Outer] = {}
-        """Parameters that stand for something from outside, by frame and name."""
-        self.depth = 0
+        self.outside = OutsideParameters(ev, site, self.list, self.origin)
         self.custom: list[Transformed] = []
         """Functions with derivatives of their own that were met."""
 
@@ -116,10 +63,10 @@ class Walk:
         if target.function is None or value is None:
             return []
         function = target.function
-        for partial in target.partials:
-            self._partial(partial)
+        for bound in target.partials:
+            self.outside.take_partial(bound)
         frame = Frame(function.scope, function.frame.model, self._home(function.frame), {}, traced=True)
-        frame.parameters = self._parameters(target, function, frame)
+        frame.parameters = self.outside.of_compiled(target, function, frame)
         self.custom += derivatives.custom_in(value)
         self._walk(function.scope, frame)
         self._derivatives(target, frame)
@@ -129,7 +76,7 @@ class Walk:
         """Goes into the rules of functions with their own derivatives, if anything is differentiated."""
         if not self.custom:
             return
-        walked = dict.fromkeys(scope for scope, asked in self.trail if asked is None)
+        walked = dict.fromkeys(scope for scope, asked in self.visits.trail if asked is None)
         if any(entry.differentiates for entry in target.chain) or derivatives.mentioned(self.ev, walked):
             for function in self.custom:  # the functions gone into may add to these
                 for rule in derivatives.rules_of(self.ev, function):
@@ -143,91 +90,14 @@ class Walk:
             return frame
         parent = self._home(frame.parent, traced)
         if frame.scope in self.chunk.enclosed or frame.scope in traced or parent.traced:
-            return Frame(frame.scope, frame.model, parent, _all_tracers(frame.scope), traced=True)
+            return Frame(frame.scope, frame.model, parent, all_tracers(frame.scope), traced=True)
         return frame
-
-    # -- parameters of the compiled function
-
-    def _parameters(self, target: Target, function: FunctionValue, frame: Frame) -> dict[str, Value]:
-        scope = function.scope
-        values = _all_tracers(scope)
-        names = parameters(scope.function_node)
-        takes_self = any(entry.takes_self for entry in target.chain)
-        if function.bound is not None and names and not takes_self:
-            values[names[0]] = function.bound
-            self._bound_self(target, frame, names[0])
-        rest = [""] * leading(target) + (names[1:] if function.bound is not None else names)
-        for partial in reversed(target.partials):
-            values.update(zip(rest, partial.args, strict=False))
-            values.update(partial.keywords)
-            rest = rest[len(partial.args) :]
-        values.pop("", None)
-        generic = self.ev.generic_frame(scope, function.frame.model)
-        for name in self.site.statics:
-            if name in values:
-                values[name] = calls.passed(self.ev, generic, name)
-                own = objects.is_self(scope, name)
-                via = "static-self-attribute" if own else "static-argument"
-                self.outer_parameters[frame, name] = _Outer(via)
-        for name, default in self._used_defaults(scope, function.frame).items():
-            if values.get(name) is TRACER:
-                values[name] = default
-                self.outer_parameters[frame, name] = _Outer("default-argument")
-        return values
-
-    def _bound_self(self, target: Target, frame: Frame, name: str) -> None:
-        if target.instance is None:
-            self.outer_parameters[frame, name] = _Outer("bound-self-attribute")
-            return
-        node, chunk = self.site.node, self.site.scope.chunk
-        argument = node.args[0] if isinstance(node, ast.Call) and node.args else None
-        outer = _Outer("jitted-callable-object")
-        if isinstance(argument, (ast.Name, ast.Attribute)):
-            outer = _Outer(outer.via, written(chunk, argument), Mark(chunk, argument))
-        self.outer_parameters[frame, name] = outer
-
-    def _used_defaults(self, scope: Scope, home: Frame) -> dict[str, Value]:
-        """Defaults that are arrays and that some call in sight leaves to apply."""
-        found = {
-            name: value
-            for name, value in defaults(self.ev, scope, home).items()
-            if next(leaves(value), None) is not None
-        }
-        if not found:
-            return found
-        names = parameters(scope.function_node)
-        callers = objects.calls_of(self.ev, scope, self.ev.generic_frame(scope, home.model))
-        for name in list(found):
-            at = names.index(name) if name in names else len(names)
-            gives = [len(call.args) > at or any(k.arg == name for k in call.keywords) for call, _ in callers]
-            if gives and all(gives):
-                del found[name]
-        return found
-
-    def _partial(self, partial: PartialValue) -> None:
-        """Arrays bound by `partial` are constants of what is compiled."""
-        if partial.call is None:
-            return
-        found = partial.frame.model.chunk_of(partial.call)
-        if found is None:
-            return
-        nodes = [*partial.call.args[1:], *(keyword.value for keyword in partial.call.keywords)]
-        values = [*partial.args, *(value for _, value in partial.keywords)]
-        if len(nodes) != len(values):
-            return
-        model = partial.frame.model
-        for node, value in zip(nodes, values, strict=True):
-            bound = None
-            if isinstance(node, ast.Name):
-                bound = self.origin.of_name(node.id, model.scope_at(found, node), partial.frame)
-            via = _PARTIAL_VIA.get(partial.kind, partial.kind)
-            self.list.keep(("partial", id(node)), written(found, node), Mark(found, node), via, value, bound=bound)
 
     # -- walking
 
     def _walk(self, scope: Scope, frame: Frame) -> None:
         self.ev.look_at(scope)
-        self._step(scope, None)
+        self.visits.step(scope, None)
         for read in scope.reads:
             if not branches.never_runs(self.ev, read.block, scope, frame):
                 self._read(read, scope, frame)
@@ -237,22 +107,9 @@ class Walk:
         for child in scope.children:
             if not child.is_function:
                 self._walk(child, frame)
-            elif not self._is_compiled(child):
-                inner = Frame(child, frame.model, frame, _all_tracers(child), traced=True)
+            elif not self.visits.is_compiled(child):
+                inner = Frame(child, frame.model, frame, all_tracers(child), traced=True)
                 self._walk(child, inner)
-
-    def _is_compiled(self, scope: Scope) -> bool:
-        """Has it a site of its own, which reports what it captures?"""
-        compiled = scope in self.compiled
-        self._step(scope, compiled)
-        return compiled
-
-    def _step(self, scope: Scope, asked: bool | None) -> None:
-        self.trail.append((scope, asked))
-        if asked is None:
-            self.chunk.reached.add(scope)
-        else:
-            self.chunk.asked[scope] = asked
 
     def _read(self, read: Read, scope: Scope, frame: Frame) -> None:
         owner = self.ev.owner(read.name, scope)
@@ -279,8 +136,8 @@ class Walk:
             imported = any(binding.kind == "import" for binding in bindings)
             return "module-attribute" if imported and read.links else "module-global"
         home = self.ev.frame_of(owner, frame)
-        if (home, read.name) in self.outer_parameters:
-            return self.outer_parameters[home, read.name].via
+        if (home, read.name) in self.outside.found:
+            return self.outside.found[home, read.name].via
         if home.traced:
             return None
         around: Scope | None = self.site.function
@@ -344,54 +201,33 @@ class Walk:
             return
         custom = [layer for layer in derivatives.custom_in(value) if layer not in self.custom]
         self.custom += custom
-        self.cut += len(custom)
+        self.visits.doubts += len(custom)
         scope = function.scope
         key = (scope, function.frame, _hashable(function.bound))
         if function.frame.traced and scope in self.lexical:
             return
-        if self._is_compiled(scope):
+        if self.visits.is_compiled(scope):
             return
-        if key in self.visited or self.depth > _DEEPEST:
-            self.cut += not self.visited.get(key)
+        if self.visits.are_over(key):
             return
-        self.visited[key] = False
         if given is None or target.chain or target.partials or target.instance is not None:
-            values = _all_tracers(scope)
+            values = all_tracers(scope)
             names = parameters(scope.function_node)
             if function.bound is not None and names:
                 values[names[0]] = function.bound
         else:
             values = bind(self.ev, scope, given, function.frame, function.bound)
             values = {name: _not_made(item) for name, item in values.items()}
-        self.visited[key] = self._is_clean(
-            Frame(scope, function.frame.model, function.frame, values, traced=True, depth=frame.depth + 1), frame
-        )
+        inner = Frame(scope, function.frame.model, function.frame, values, traced=True, depth=frame.depth + 1)
+        memory = _hashable((scope, function.frame, tuple(values.items())))
+        self.visits.go(key, memory, partial(self._captures_nothing, inner, frame))
 
-    def _is_clean(self, inner: Frame, outer: Frame) -> bool:
-        """Goes into a function, unless that was done before; does it capture nothing for certain?"""
-        key = _hashable((inner.scope, inner.parent, tuple((inner.parameters or {}).items())))
-        known = self.ev.clean.get(key)
-        if known is not None and known.holds(self.compiled, self.depth):
-            for step in known.trail:
-                self._step(*step)
-            return True
-        kept, cut, start = self.list.kept, self.cut, len(self.trail)
-        for name, item in (inner.parameters or {}).items():
-            if isinstance(item, Instance) and not item.traced:
-                self.outer_parameters[inner, name] = _Outer(self._object_via(outer, item))
-        self.depth += 1
+    def _captures_nothing(self, inner: Frame, outer: Frame) -> bool:
+        """Goes into a function; is nothing found there?"""
+        kept = self.list.kept
+        self.outside.hand_on(inner, outer)
         self._walk(inner.scope, inner)
-        self.depth -= 1
-        if (kept, cut) != (self.list.kept, self.cut) or self.ev.spent:
-            return False
-        self.ev.clean[key] = Clean(self.depth, self.compiled, tuple(dict.fromkeys(self.trail[start:])))
-        return True
-
-    def _object_via(self, frame: Frame, value: Instance) -> str:
-        for name, item in (frame.parameters or {}).items():
-            if item == value and (frame, name) in self.outer_parameters:
-                return self.outer_parameters[frame, name].via
-        return "captured-object"
+        return kept == self.list.kept and not self.ev.spent
 
     # -- NumPy results made while tracing
 
@@ -439,7 +275,7 @@ class Walk:
         owner = self.ev.owner(read.name, scope)
         in_module = owner is None or owner.kind == "module"
         home = frame if owner is None or in_module else self.ev.frame_of(owner, frame)
-        outer = self.outer_parameters.get((home, read.name))
+        outer = self.outside.found.get((home, read.name))
         mark = Mark(scope.chunk, node)
         if "." in name and via in ("module-global", "enclosing-scope"):
             via = f"{via}-pytree-field"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jaxscope.semantics.capture import Capture
-from jaxscope.semantics.capture_walk import Found, Walk
+from jaxscope.semantics.capture_visits import Found
+from jaxscope.semantics.capture_walk import Walk
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.scopes import Scope

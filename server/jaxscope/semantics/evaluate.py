@@ -34,7 +34,7 @@ from jaxscope.semantics.values import (
 from jaxscope.semantics.vocabulary import canonical
 
 if TYPE_CHECKING:
-    from jaxscope.semantics.capture_walk import Clean
+    from jaxscope.semantics.capture_visits import Clean
     from jaxscope.semantics.model import FileModel
     from jaxscope.semantics.project import Project
 
