@@ -16,6 +16,8 @@ export interface SourceLine {
 
 /** One known signature of the function. */
 export interface Signature {
+  /** Names it in requests. It outlives the trace, as long as the next one has the signature too. */
+  readonly id: string;
   /** Name and type; a static parameter has its repr as type. */
   readonly parameters: readonly (readonly [string, string])[];
   readonly out: readonly string[];
@@ -168,8 +170,10 @@ export interface PanelModel {
   readonly function: string;
   readonly line: number;
   readonly functions: readonly FunctionRow[];
-  /** The one shown is first. */
+  /** Those with the most trusted source first. */
   readonly signatures: readonly Signature[];
+  /** Id of the one shown; empty when none is known. */
+  readonly signature: string;
   readonly findings: readonly FindingRow[];
   readonly refuted: readonly RefutedRow[];
   readonly constants: readonly ConstantRow[];
@@ -186,6 +190,8 @@ export interface PanelModel {
   /** For the states other than `ready`: the sentence to show. */
   readonly message: string;
   readonly onlyRecorded: OnlyRecorded | null;
+  /** In state `no-shapes`: what would help besides a run and a declaration. */
+  readonly offer: "" | "guess" | "trace" | "policy";
   readonly failed: FailedTrace | null;
   /** Last lines of a stopped worker's log. */
   readonly stoppedLog: string;

@@ -1,13 +1,14 @@
 // The server's own requests, typed.
 import type { CancellationToken } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import type { Consent, FixRequest, Form } from "../webview/messages.ts";
+import type { Consent, FixRequest, Form, Shown } from "../webview/messages.ts";
 import type { ConstantsLowered, PanelModel, ProgramText, Timings } from "./protocol.generated.ts";
 
 export interface PanelParams {
   readonly uri: string;
   readonly position?: { readonly line: number; readonly character: number };
   readonly function?: string;
+  readonly signature?: string;
 }
 
 const REQUEST_FAILED = -32803;
@@ -16,14 +17,14 @@ const CANCELLED = [-32800, -32802];
 export const panelModel = (client: LanguageClient, params: PanelParams): Promise<PanelModel> =>
   client.sendRequest("jaxscope/panel", params);
 
-export const program = (client: LanguageClient, uri: string, name: string, form: Form, token: CancellationToken) =>
-  client.sendRequest<ProgramText>("jaxscope/program", { uri, function: name, stage: "stablehlo", form }, token);
+export const program = (client: LanguageClient, uri: string, of: Shown, form: Form, token: CancellationToken) =>
+  client.sendRequest<ProgramText>("jaxscope/program", { uri, ...of, stage: "stablehlo", form }, token);
 
-export const constants = (client: LanguageClient, uri: string, name: string, token: CancellationToken) =>
-  client.sendRequest<ConstantsLowered>("jaxscope/constants", { uri, function: name }, token);
+export const constants = (client: LanguageClient, uri: string, of: Shown, token: CancellationToken) =>
+  client.sendRequest<ConstantsLowered>("jaxscope/constants", { uri, ...of }, token);
 
-export const time = (client: LanguageClient, uri: string, name: string, forms: readonly Form[], token: CancellationToken) =>
-  client.sendRequest<Timings>("jaxscope/time", { uri, function: name, forms }, token);
+export const time = (client: LanguageClient, uri: string, of: Shown, forms: readonly Form[], token: CancellationToken) =>
+  client.sendRequest<Timings>("jaxscope/time", { uri, ...of, forms }, token);
 
 export const trace = (client: LanguageClient, uri: string): Promise<null> => client.sendRequest("jaxscope/trace", { uri });
 

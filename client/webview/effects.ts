@@ -6,15 +6,17 @@ import type { State } from "./state.ts";
 export function messagesFor(before: State, after: State): FromPanel[] {
   const messages: FromPanel[] = [];
   if (after.pinned !== before.pinned) messages.push({ type: "pin", pinned: after.pinned });
+  if (after.signature !== before.signature) messages.push({ type: "signature", signature: after.signature });
   if (after.passing !== before.passing) messages.push({ type: "hover", place: after.passing });
   if (after.kept !== before.kept && after.kept.length + before.kept.length > 0) messages.push({ type: "light", places: after.kept });
   if (hueSource(after) !== hueSource(before)) {
     const program = hueSource(after);
     messages.push({ type: "hues", lines: program ? mappedLines(program) : [] });
   }
-  const asked = wantsProgram(before) && before.form === after.form && before.model?.function === after.model?.function;
+  const same = before.model?.function === after.model?.function && before.model?.signature === after.model?.signature;
+  const asked = wantsProgram(before) && before.form === after.form && same;
   if (wantsProgram(after) && !asked) messages.push({ type: "program", form: after.form });
-  if (wantsConstants(after) && !(wantsConstants(before) && before.model?.function === after.model?.function)) messages.push({ type: "constants" });
+  if (wantsConstants(after) && !(wantsConstants(before) && same)) messages.push({ type: "constants" });
   return messages;
 }
 

@@ -8,13 +8,20 @@ export type Form = "captured" | "hoisted";
 export type Work = "program" | "constants" | "time";
 export type Consent = "onSave" | "manual" | "off";
 
+/** Of what an answer tells. */
+export interface Shown {
+  readonly function: string;
+  /** Id of its signature. */
+  readonly signature: string;
+}
+
 /** From the extension to the page. */
 export type ToPanel =
   | { readonly type: "model"; readonly model: PanelModel }
   | { readonly type: "show"; readonly tab: Tab }
-  | { readonly type: "program"; readonly function: string; readonly form: Form; readonly program: ProgramText }
-  | { readonly type: "constants"; readonly function: string; readonly lowered: ConstantsLowered }
-  | { readonly type: "timings"; readonly function: string; readonly timings: Timings }
+  | { readonly type: "program"; readonly of: Shown; readonly form: Form; readonly program: ProgramText }
+  | { readonly type: "constants"; readonly of: Shown; readonly lowered: ConstantsLowered }
+  | { readonly type: "timings"; readonly of: Shown; readonly timings: Timings }
   | { readonly type: "started"; readonly work: Work }
   | { readonly type: "progress"; readonly progress: StageProgress }
   | { readonly type: "ended"; readonly work: Work; readonly message: string; readonly cancelled: boolean }
@@ -30,6 +37,7 @@ export type FromPanel =
   | { readonly type: "pin"; readonly pinned: boolean }
   | { readonly type: "refresh" }
   | { readonly type: "choose"; readonly function: string }
+  | { readonly type: "signature"; readonly signature: string }
   | { readonly type: "program"; readonly form: Form }
   | { readonly type: "constants" }
   | { readonly type: "time"; readonly forms: readonly Form[] }

@@ -2,10 +2,11 @@
 import { TABS } from "./messages.ts";
 import { INITIAL, type State } from "./state.ts";
 
-/** The path and function are read by the extension when it restores the panel. */
+/** The path, function and signature are read by the extension when it restores the panel. */
 export interface Saved {
   readonly path?: string | undefined;
   readonly function?: string | undefined;
+  readonly signature: string;
   readonly tab: State["tab"];
   readonly pinned: boolean;
   readonly form: State["form"];
@@ -17,8 +18,8 @@ export interface Saved {
 }
 
 export function toSave(state: State): Saved {
-  const { model, tab, pinned, form, compare, code, sort, kept, size } = state;
-  return { path: model?.path, function: model?.function, tab, pinned, form, compare, code, sort, kept, scrollTop: size.scrollTop };
+  const { model, signature, tab, pinned, form, compare, code, sort, kept, size } = state;
+  return { path: model?.path, function: model?.function, signature, tab, pinned, form, compare, code, sort, kept, scrollTop: size.scrollTop };
 }
 
 /** The first state of the page. What was saved comes from an older page, so nothing in it is taken for granted. */
@@ -28,6 +29,7 @@ export function restored(saved: unknown): State {
   const tab = TABS.find((one) => one === old.tab) ?? INITIAL.tab;
   return {
     ...INITIAL,
+    signature: typeof old.signature === "string" ? old.signature : "",
     tab,
     pinned: old.pinned === true,
     form: old.form === "hoisted" ? "hoisted" : "captured",

@@ -1,7 +1,7 @@
 // What the page shows, and how it changes. Pure: no DOM, no messages.
 import type { ConstantsLowered, PanelModel, ProgramText, SourceLine, StageProgress, Timings } from "../src/protocol.generated.ts";
 import { firstRow, samePlace } from "./code/rows.ts";
-import type { Consent, Form, Tab, ToPanel, Work } from "./messages.ts";
+import type { Consent, Form, Shown, Tab, ToPanel, Work } from "./messages.ts";
 
 export interface CodeState {
   /** Row that the keyboard is on. */
@@ -47,7 +47,10 @@ export interface State {
   readonly passing: SourceLine | null;
   readonly code: CodeState;
   readonly sort: { readonly column: SortColumn; readonly descending: boolean };
-  readonly signaturesOpen: boolean;
+  /** The signature that was chosen; empty for the one that the server shows first. */
+  readonly signature: string;
+  /** Entry of the open list of signatures that the keyboard is on; null while it is closed. */
+  readonly signatureAt: number | null;
   readonly consent: Consent;
   readonly consentPutOff: boolean;
   readonly now: number;
@@ -66,7 +69,8 @@ export type Change =
   | { readonly type: "keep"; readonly places: readonly SourceLine[]; readonly row?: number }
   | { readonly type: "pass"; readonly place: SourceLine | null }
   | { readonly type: "sort"; readonly column: SortColumn }
-  | { readonly type: "signatures" }
+  | { readonly type: "signatures"; readonly at: number | null }
+  | { readonly type: "signature"; readonly signature: string }
   | { readonly type: "consent"; readonly consent: Consent }
   | { readonly type: "putOff" }
   | { readonly type: "tick"; readonly now: number }
@@ -91,7 +95,8 @@ export const INITIAL: State = {
   passing: null,
   code: CODE,
   sort: { column: "bytes", descending: true },
-  signaturesOpen: false,
+  signature: "",
+  signatureAt: null,
   consent: "onSave",
   consentPutOff: false,
   now: 0,
@@ -123,7 +128,9 @@ export function reduce(state: State, change: Change): State {
     case "sort":
       return { ...state, sort: sorted(state.sort, change.column) };
     case "signatures":
-      return { ...state, signaturesOpen: !state.signaturesOpen };
+      return { ...state, signatureAt: change.at };
+    case "signature":
+      return { ...state, signature: change.signature };
     case "consent":
       return { ...state, consent: change.consent };
     case "putOff":
@@ -142,12 +149,11 @@ function received(state: State, message: ToPanel, now: number): State {
     case "show":
       return { ...state, tab: message.tab };
     case "program":
-      if (message.function !== state.model?.function) return state;
-      return withProgram(state, message.form, message.program);
+      return isShown(state, message.of) ? withProgram(state, message.form, message.program) : state;
     case "constants":
-      return message.function === state.model?.function ? { ...state, lowered: message.lowered } : state;
+      return isShown(state, message.of) ? { ...state, lowered: message.lowered } : state;
     case "timings":
-      return message.function === state.model?.function ? { ...state, timings: message.timings } : state;
+      return isShown(state, message.of) ? { ...state, timings: message.timings } : state;
     case "started":
       return { ...state, now, work: { ...state.work, [message.work]: now }, ended: without(state.ended, message.work), progress: null };
     case "progress":
@@ -159,22 +165,30 @@ function received(state: State, message: ToPanel, now: number): State {
   }
 }
 
+const isShown = ({ model }: State, of: Shown): boolean => model?.function === of.function && model.signature === of.signature;
+
 /** The row that was gone to before its program had come is brought into sight now. */
 function withProgram(state: State, form: Form, program: ProgramText): State {
   const code = state.code.cursor > 0 && form === state.form ? { ...state.code, reveals: state.code.reveals + 1 } : state.code;
   return { ...state, programs: { ...state.programs, [form]: program }, code };
 }
 
-/** Programs belong to one trace of one function; what was measured holds as long as the server says so. */
+/** Programs belong to one trace of one function under one signature; what was measured holds as long as the server says so. */
 function withModel(state: State, told: PanelModel): State {
   const old = state.model;
   const model = old && isEditOf(told, old) ? { ...old, line: told.line, findings: told.findings, staleLines: told.staleLines } : told;
   const sameFunction = old?.function === model.function && old.path === model.path;
-  if (sameFunction && old.tracedAt === model.tracedAt) return { ...state, model, timings: model.timings ?? state.timings };
-  const fresh = { model, programs: {}, lowered: null, timings: model.timings, work: {}, ended: {}, progress: null };
-  if (sameFunction || old === null) return { ...state, ...fresh };
-  return { ...state, ...fresh, kept: [], passing: null, form: "captured", code: { ...CODE, reveals: state.code.reveals }, signaturesOpen: false };
+  const sameSignature = sameFunction && old.signature === model.signature;
+  const signature = (sameFunction || old === null) && !isGone(state.signature, model) ? state.signature : "";
+  if (sameSignature && old.tracedAt === model.tracedAt) return { ...state, model, signature, timings: model.timings ?? state.timings };
+  const fresh = { model, signature, programs: {}, lowered: null, timings: model.timings, work: {}, ended: {}, progress: null };
+  if (sameSignature || old === null) return { ...state, ...fresh };
+  const other = { ...state, ...fresh, kept: [], passing: null, code: { ...CODE, reveals: state.code.reveals } };
+  return sameFunction ? other : { ...other, form: "captured", signatureAt: null };
 }
+
+/** A function that is not traced now keeps the choice until it is. */
+const isGone = (signature: string, model: PanelModel): boolean => model.state === "ready" && !model.signatures.some(({ id }) => id === signature);
 
 /** Of a function whose own lines were edited nothing is known until the next trace: what was shown stays, as stale. */
 const isEditOf = (told: PanelModel, old: PanelModel): boolean =>

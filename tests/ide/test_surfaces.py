@@ -74,13 +74,15 @@ def edited(replay: Replay, before: str, after: str) -> Replay:
 def pages() -> dict[str, str]:
     whitener, mixture, broken = traced("whitener"), traced("mixture"), traced("broken")
     running = Activity(whitener.path, "whiten", "compiling", 4.2)
-    measured = whitener.situation(timings={"whiten": whitener.timed})
+    signature = "declared batch: f32[32,700]"
+    measured = whitener.situation(timings={("whiten", signature): whitener.timed})
     return {
         "whitener": page("traced", whitener, whitener.situation()),
         "whitener-timed": page("traced and timed", whitener, measured, FOLDING),
         "whitener-stale": page("edited since", edited(traced("whitener"), "- batch.mean(", "+ batch.mean("), measured),
         "whitener-untraced": page("not traced yet", untraced("whitener"), whitener.situation()),
         "whitener-restricted": page("restricted", untraced("whitener"), Situation("restricted")),
+        "whitener-off": page("never to be run", untraced("whitener"), Situation("off")),
         "whitener-consent": page("not asked yet", untraced("whitener"), Situation("consent")),
         "whitener-running": page("running", untraced("whitener"), whitener.situation(activity=running)),
         "whitener-stopped": page("stopped", untraced("whitener"), whitener.situation(stopped=STOPPED)),
@@ -96,8 +98,8 @@ def pages() -> dict[str, str]:
 
 
 PAGES = (
-    "whitener", "whitener-timed", "whitener-stale", "whitener-untraced", "whitener-restricted", "whitener-consent",
-    "whitener-running", "whitener-stopped", "whitener-no-jax", "mixture", "broken", "trainer",
+    "whitener", "whitener-timed", "whitener-stale", "whitener-untraced", "whitener-restricted", "whitener-off",
+    "whitener-consent", "whitener-running", "whitener-stopped", "whitener-no-jax", "mixture", "broken", "trainer",
 )  # fmt: skip
 
 

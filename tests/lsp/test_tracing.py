@@ -169,6 +169,41 @@ async def test_timing_is_compared_and_remembered(start: Start) -> None:
     assert "FLOP" in titles[0] and "cpu" in titles[0]
 
 
+async def test_each_signature_has_its_own_constants_program_and_timings(start: Start) -> None:
+    text = WHITENER.replace("# jaxscope: f32[3,700]\n", "# jaxscope: f32[3,700]\n# jaxscope: f32[700]\n")
+    text = text.replace("return x @ W", "return x @ W if x.ndim == 2 else x * 2").split("\n\nprint")[0]
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", text)
+    await editor.traced(uri)
+    first = await editor.ask("jaxscope/panel", uri=uri, function="project")
+    known = [item.id for item in first.signatures]
+    assert known == ["declared x: f32[3,700]", "declared x: f32[700]"] and first.signature == known[0]
+    assert ([item.name for item in first.constants], len(first.findings)) == (["W"], 1)
+    second = await editor.ask("jaxscope/panel", uri=uri, function="project", signature=known[1])
+    assert second.signature == known[1] and [item.id for item in second.signatures] == known
+    assert (second.constants, second.findings, second.signatures[1].out) == ([], [], ["f32[700]"])
+
+    seen = await editor.ask("jaxscope/program", uri=uri, function="project", signature=known[1])
+    assert {row.op for row in seen.rows} >= {"multiply"} and "dot_general" not in {row.op for row in seen.rows}
+    lowered = await editor.ask("jaxscope/constants", uri=uri, function="project", signature=known[1])
+    assert [item.type for item in lowered.captured] == ["f32[700]"]
+    timed = await editor.ask("jaxscope/time", uri=uri, function="project", forms=["captured"], signature=known[1])
+    assert timed.forms[0].outputBytes == 700 * 4
+    models = [await editor.ask("jaxscope/panel", uri=uri, function="project", signature=one) for one in known]
+    assert [model.timings is not None for model in models] == [False, True]
+
+    editor.notified["jaxscope/didTrace"].clear()
+    editor.change(uri, text.replace("# jaxscope: f32[3,700]\n", ""))
+    editor.save(uri)
+    await editor.traced(uri)
+    kept = await editor.ask("jaxscope/panel", uri=uri, function="project", signature=known[1])
+    assert kept.signature == known[1] and kept.timings is not None
+    gone = await editor.ask("jaxscope/panel", uri=uri, function="project", signature=known[0])
+    assert gone.signature == known[1]
+    with pytest.raises(JsonRpcException, match="no longer traced under this signature"):
+        await editor.ask("jaxscope/program", uri=uri, function="project", signature=known[0])
+
+
 async def test_undoing_an_edit_brings_back_what_was_measured(start: Start) -> None:
     editor = await start(ALLOWED | {"commands": True, "trace": {"when": "manual"}})
     uri = editor.open("model.py", WHITENER)

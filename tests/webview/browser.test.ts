@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { Editor, THEMES } from "./support/browser.ts";
-import { at, block, program, STATES, timings } from "./support/models.ts";
+import { at, block, of, other, program, STATES, timings } from "./support/models.ts";
 
 let editor: Editor;
 before(async () => void (editor = await Editor.open()));
@@ -10,8 +10,8 @@ after(async () => editor.close());
 beforeEach(() => void editor.problems.splice(0));
 
 const MODEL = { type: "model", model: block } as const;
-const PROGRAM = { type: "program", function: "block", form: "captured", program } as const;
-const TIMINGS = { type: "timings", function: "block", timings } as const;
+const PROGRAM = { type: "program", of: of("block"), form: "captured", program } as const;
+const TIMINGS = { type: "timings", of: of("block"), timings } as const;
 const tab = (name: string) => editor.page.getByRole("tab", { name });
 const row = (text: string) => editor.page.getByRole("option", { name: text }).first();
 const TABS = ["Overview", "Constants", "StableHLO", "Timings"] as const;
@@ -72,6 +72,58 @@ check("tabs are chosen by arrow keys, and one is in the tab order", async () => 
   await editor.settle();
   assert.equal(await tab("Timings").getAttribute("aria-selected"), "true");
   assert.equal(await editor.page.locator("[role=tab][tabindex='0']").count(), 1);
+});
+
+check("a signature is chosen by keys alone, and stays chosen over a reload", async () => {
+  await editor.fresh(MODEL, PROGRAM);
+  await editor.heard();
+  const chip = editor.page.getByRole("combobox", { name: "Where the shapes come from" });
+  assert.match(await chip.innerText(), /^run/);
+  const active = () => chip.getAttribute("aria-activedescendant");
+  await chip.focus();
+  for (const [key, at] of [["Enter", 0], ["ArrowDown", 1], ["End", 2], ["ArrowDown", 2], ["Home", 0], ["ArrowDown", 1]] as const) {
+    await editor.page.keyboard.press(key);
+    await editor.settle();
+    assert.equal(await active(), `signature-${at}`, key);
+  }
+  const options = editor.page.getByRole("listbox", { name: "Known signatures" }).getByRole("option");
+  assert.deepEqual(await options.evaluateAll((all) => all.map((one) => one.getAttribute("aria-selected"))), ["true", "false", "false"]);
+  await editor.picture("dark-900-signatures");
+  await editor.page.keyboard.press("Enter");
+  assert.deepEqual(await editor.heard(), [{ type: "signature", signature: other.signature }]);
+  assert.equal(await options.count(), 0);
+  await editor.tell({ type: "model", model: other });
+  assert.match(await editor.page.locator(".sigtext").first().innerText(), /f32\[1,256,768\]/);
+  assert.equal(await editor.page.getByRole("tab", { name: "Constants" }).innerText(), "Constants 3");
+  await editor.page.reload();
+  assert.deepEqual(await editor.heard(), [{ type: "ready", pinned: false }]);
+  await editor.tell({ type: "model", model: other });
+  await editor.page.getByRole("combobox").click();
+  await editor.look("light", 420);
+  await editor.picture("light-420-signatures");
+  assert.equal(await options.nth(1).getAttribute("aria-selected"), "true");
+});
+
+check("the list of signatures closes by Escape and by leaving it, and its last entry declares", async () => {
+  await editor.fresh(MODEL);
+  await editor.heard();
+  const list = editor.page.getByRole("listbox");
+  const chip = editor.page.getByRole("combobox");
+  for (const leave of [() => editor.page.keyboard.press("Escape"), () => editor.page.keyboard.press("Tab")]) {
+    await chip.click();
+    await editor.settle();
+    assert.equal(await list.count(), 1);
+    await leave();
+    await editor.settle();
+    assert.equal(await list.count(), 0);
+  }
+  await chip.focus();
+  for (const key of ["Space", "End", "Space"]) await editor.page.keyboard.press(key).then(() => editor.settle());
+  assert.deepEqual([await editor.heard(), await list.count()], [[{ type: "do", action: "declareShapes" }], 0]);
+  await chip.click();
+  await editor.page.getByRole("option", { name: "Declare shapes…" }).click();
+  assert.deepEqual(await editor.heard(), [{ type: "do", action: "declareShapes" }]);
+  assert.equal(await list.count(), 0);
 });
 
 check("constants sort by a column, and say so", async () => {

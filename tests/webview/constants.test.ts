@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { ConstantsLowered } from "../../client/src/protocol.generated.ts";
 import { Editor, THEMES } from "./support/browser.ts";
-import { block, lowered, program, timings } from "./support/models.ts";
+import { block, lowered, of, program, timings } from "./support/models.ts";
 
 let editor: Editor;
 before(async () => void (editor = await Editor.open()));
@@ -15,8 +15,8 @@ beforeEach(async () => {
 
 const MODEL = { type: "model", model: block } as const;
 const SHOW = { type: "show", tab: "constants" } as const;
-const LOWERED = { type: "constants", function: "block", lowered } as const;
-const PROGRAM = { type: "program", function: "block", form: "captured", program } as const;
+const LOWERED = { type: "constants", of: of("block"), lowered } as const;
+const PROGRAM = { type: "program", of: of("block"), form: "captured", program } as const;
 const view = () => editor.page.locator("#v-constants");
 
 /** As under the flag, on four devices, with a token, a dimension variable and an array that is passed twice. */
@@ -112,7 +112,7 @@ check("a lost sharding is said before the table; without captures there are the 
 
 check("what was measured stays over a trace of the same program, and goes when the server no longer has it", async () => {
   const timed = { ...block, timings, tracedAt: "15:00:00" };
-  await editor.fresh(MODEL, { type: "show", tab: "timings" }, { type: "timings", function: "block", timings });
+  await editor.fresh(MODEL, { type: "show", tab: "timings" }, { type: "timings", of: of("block"), timings });
   await editor.tell({ type: "model", model: timed });
   assert.match(await editor.page.locator("#v-timings").innerText(), /Each call after that/);
   await editor.tell({ type: "model", model: { ...block, tracedAt: "16:00:00" } });

@@ -7,7 +7,7 @@ import { environment, launched, tests, titleOf, words } from "../../client/src/f
 import type { OnlyRecorded, PanelModel } from "../../client/src/protocol.generated.ts";
 import { messagesFor } from "../../client/webview/effects.ts";
 import type { FromPanel, Tab } from "../../client/webview/messages.ts";
-import { INITIAL, reduce } from "../../client/webview/state.ts";
+import { INITIAL, reduce, type State } from "../../client/webview/state.ts";
 import { page } from "../../client/webview/views/page.ts";
 import { block, STATES } from "./support/models.ts";
 
@@ -49,9 +49,9 @@ test("an empty or broken .env file gives no variables", () => {
 const LOCALS: OnlyRecorded = { reason: "step exists only while fit runs, so importing the file does not trace it.", detail: "Shapes and constants are those of a recorded run.", action: "" };
 const SIGNATURE = { ...block.signatures[0]!, source: "recorded", origin: "train.py:18, traced 3 times", calls: 1, recorded: "first call; 1.2 s compiling" };
 
-function draw(model: PanelModel, tab: Tab = "overview") {
+function draw(model: PanelModel, tab: Tab = "overview", more: Partial<State> = {}) {
   const posted: FromPanel[] = [];
-  const before = { ...INITIAL, tab };
+  const before = { ...INITIAL, tab, ...more };
   const state = reduce(before, { type: "message", message: { type: "model", model }, now: 0 });
   const root = document.createElement("div");
   render(page({ state, send: () => undefined, post: (message) => posted.push(message) }), root);
@@ -62,7 +62,7 @@ function draw(model: PanelModel, tab: Tab = "overview") {
 const recorded = (only: OnlyRecorded | null): PanelModel => ({ ...block, signatures: [SIGNATURE], onlyRecorded: only });
 
 test("the chip says recorded, where, and how often; the list says why and at what cost", () => {
-  const { root, text } = draw(recorded(null));
+  const { root, text } = draw(recorded(null), "overview", { signatureAt: 0 });
   assert.match(root.querySelector(".chip")?.textContent?.replace(/\s+/g, " ") ?? "", /recorded train\.py:18, traced 3 times/);
   assert.match(text, /train\.py:18, traced 3 times · first call; 1\.2 s compiling/);
 });

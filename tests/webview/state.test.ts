@@ -6,13 +6,13 @@ import type { ToPanel } from "../../client/webview/messages.ts";
 import { restored, toSave } from "../../client/webview/saved.ts";
 import { activeStage, workSince } from "../../client/webview/stages.ts";
 import { INITIAL, litPlace, reduce, restingPlace, type Change, type State } from "../../client/webview/state.ts";
-import { at, block, program, timings, untraced } from "./support/models.ts";
+import { at, block, lowered, of, other, program, timings, untraced } from "./support/models.ts";
 
 const message = (told: ToPanel, now = 1000): Change => ({ type: "message", message: told, now });
 const after = (...changes: Change[]): State => changes.reduce(reduce, INITIAL);
 const MODEL = message({ type: "model", model: block });
-const PROGRAM = message({ type: "program", function: "block", form: "captured", program });
-const TIMINGS = message({ type: "timings", function: "block", timings });
+const PROGRAM = message({ type: "program", of: of("block"), form: "captured", program });
+const TIMINGS = message({ type: "timings", of: of("block"), timings });
 
 test("another function drops what was made of the one before", () => {
   const other = message({ type: "model", model: { ...block, function: "norm", line: 20 } });
@@ -40,8 +40,45 @@ test("while a function's own lines are edited, what was shown of it stays, with 
 });
 
 test("answers for a function that is no longer shown are not taken", () => {
-  const late = after(MODEL, message({ type: "program", function: "norm", form: "captured", program }), message({ type: "timings", function: "norm", timings }));
+  const late = after(MODEL, message({ type: "program", of: of("norm"), form: "captured", program }), message({ type: "timings", of: of("norm"), timings }));
   assert.deepEqual([late.programs, late.timings], [{}, null]);
+});
+
+const CHOSEN: Change = { type: "signature", signature: other.signature };
+const OTHER = message({ type: "model", model: other });
+
+test("a chosen signature is told once, and what was made of the one before is dropped when it is shown", () => {
+  const before = after(MODEL, PROGRAM, TIMINGS, { type: "tab", tab: "stablehlo" }, { type: "fold", row: 1, folded: true });
+  const chosen = reduce(before, CHOSEN);
+  assert.deepEqual(messagesFor(before, chosen), [{ type: "signature", signature: other.signature }]);
+  assert.equal(chosen.programs.captured, program);
+  const shown = reduce(chosen, OTHER);
+  assert.deepEqual([shown.programs, shown.lowered, shown.timings, shown.code.folded, shown.tab], [{}, null, null, [], "stablehlo"]);
+  assert.deepEqual(messagesFor(chosen, shown).filter(({ type }) => type !== "hues"), [{ type: "program", form: "captured" }]);
+});
+
+test("answers for a signature that is no longer shown are not taken", () => {
+  const late = after(MODEL, CHOSEN, OTHER, PROGRAM, TIMINGS, message({ type: "constants", of: of("block"), lowered }));
+  assert.deepEqual([late.programs, late.lowered, late.timings], [{}, null, null]);
+  const own = reduce(late, message({ type: "program", of: { ...of("block"), signature: other.signature }, form: "captured", program }));
+  assert.equal(own.programs.captured, program);
+});
+
+test("a chosen signature lasts while its function is shown, also while it is not traced, and not when it is gone", () => {
+  const chosen = after(MODEL, CHOSEN, OTHER);
+  const kept = [
+    message({ type: "model", model: { ...other, tracedAt: "14:09:00" } }),
+    message({ type: "model", model: untraced("failed", "The trace failed on line 29") }),
+    MODEL, // the answer to a question from before the choice
+  ];
+  for (const change of kept) assert.equal(reduce(chosen, change).signature, other.signature);
+  const gone = message({ type: "model", model: { ...block, signatures: block.signatures.slice(0, 1), tracedAt: "14:09:00" } });
+  const elsewhere = message({ type: "model", model: { ...other, function: "norm", line: 20 } });
+  for (const change of [gone, elsewhere]) {
+    const state = reduce(chosen, change);
+    assert.equal(state.signature, "");
+    assert.deepEqual(messagesFor(chosen, state).filter(({ type }) => type === "signature"), [{ type: "signature", signature: "" }]);
+  }
 });
 
 test("the pointer's light goes before the kept one, and that before the cursor's", () => {
@@ -112,10 +149,10 @@ test("the editor marks the lines of a program while it is in sight", () => {
 });
 
 test("what was saved is shown again, and rubbish that was saved is not", () => {
-  const state = after(MODEL, { type: "pin" }, { type: "tab", tab: "constants" }, { type: "fold", row: 1, folded: true }, { type: "keep", places: [at(29)] });
+  const state = after(MODEL, { type: "pin" }, { type: "tab", tab: "constants" }, { type: "fold", row: 1, folded: true }, { type: "keep", places: [at(29)] }, CHOSEN);
   const again = restored(JSON.parse(JSON.stringify(toSave(state))));
-  assert.deepEqual([again.pinned, again.tab, again.code.folded, again.kept], [true, "constants", [1], [at(29)]]);
+  assert.deepEqual([again.pinned, again.tab, again.code.folded, again.kept, again.signature], [true, "constants", [1], [at(29)], other.signature]);
   assert.equal(reduce(again, MODEL).kept.length, 1);
-  assert.deepEqual(restored({ tab: "gone", pinned: "yes", kept: 3 }), INITIAL);
+  assert.deepEqual(restored({ tab: "gone", pinned: "yes", kept: 3, signature: 4 }), INITIAL);
   assert.deepEqual(restored(undefined), INITIAL);
 });

@@ -8,7 +8,7 @@ import type { FromPanel } from "../../client/webview/messages.ts";
 import { INITIAL, reduce, type Change, type State } from "../../client/webview/state.ts";
 import { firstSentence } from "../../client/webview/views/parts.ts";
 import { page } from "../../client/webview/views/page.ts";
-import { block, STATES, timings } from "./support/models.ts";
+import { block, guessed, STATES, timings } from "./support/models.ts";
 
 function draw(model: PanelModel, more: Partial<State> = {}) {
   const changes: Change[] = [];
@@ -93,7 +93,8 @@ test("a change of the text is told with its lines, and links to them are marked"
 
 test("every state says its sentence, and none shows tabs", () => {
   const sentences: Readonly<Record<string, RegExp>> = {
-    nothing: /No shapes are known for roll\.<locals>\.layer yet ?layer exists only while roll runs/,
+    nothing: /No shapes are known for layer yet ?layer exists only while roll runs, so importing the file does not trace it\. Choose one:/,
+    guess: /No shapes are known for block yet ?The file has not been traced\. Choose one:/,
     choose: /Put the cursor in a traced function, or choose one:/,
     restricted: /Restricted Mode: your code is not run ?Findings from reading the source still work/,
     consent: /May jaxscope run code in this folder\?.*This stops accidents, not malice\./,
@@ -107,6 +108,25 @@ test("every state says its sentence, and none shows tabs", () => {
     assert.match(text, sentence, name);
     assert.equal(root.querySelector("[role=tablist]"), null, name);
   }
+});
+
+test("what helps where no shapes are known: a run, a comment, and a guess only if none was tried", () => {
+  const choices = (name: string) => [...draw(STATES[name]!).root.querySelectorAll(".choices b")].map((one) => one.textContent);
+  assert.deepEqual(choices("nothing"), ["Record a run.", "Declare the shapes"]);
+  assert.deepEqual(choices("guess"), ["Record a run.", "Declare the shapes", "Use a guess."]);
+  const { press, posted } = draw(STATES["guess"]!);
+  for (const name of ["Record…", "Insert comment", "Use the guess"]) press(name);
+  assert.deepEqual(posted, [{ type: "do", action: "record" }, { type: "do", action: "declareShapes" }, { type: "refresh" }]);
+});
+
+test("only a guess has the dotted pill, and what fails under one may not be the user's bug", () => {
+  assert.equal(draw(block).root.querySelector(".head .chip .guess"), null);
+  assert.equal(draw(guessed).root.querySelector(".head .chip .guess")?.textContent, "guess");
+  const ended = { program: { message: "Lowering failed.", cancelled: false, seconds: 1 } };
+  const WORDS = /The shapes were a guess, so this may not be your bug\./;
+  assert.match(draw(guessed, { tab: "stablehlo", ended }).text, WORDS);
+  assert.doesNotMatch(draw(block, { tab: "stablehlo", ended }).text, WORDS);
+  assert.doesNotMatch(draw({ ...STATES["failed"]!, failed: { ...STATES["failed"]!.failed!, guess: false } }).text, WORDS);
 });
 
 test("a function is chosen from the file's list", () => {

@@ -16,7 +16,8 @@ export async function declareShapes(uri: vscode.Uri, model: PanelModel): Promise
     return;
   }
   const indent = document.lineAt(top).text.match(/^\s*/)?.[0] ?? "";
-  const shapes = model.signatures[0]?.parameters.map(([, type]) => type) ?? parameterCount(document, def).map(() => "f32[]");
+  const known = model.signatures.find(({ id }) => id === model.signature);
+  const shapes = known?.parameters.map(([, type]) => type) ?? parameterCount(document, def).map(() => "f32[]");
   const body = shapes.map((shape, index) => `\${${index + 1}:${shape.replace(/[\\$}]/g, "\\$&")}}`).join(", ");
   const snippet = new vscode.SnippetString(`${indent}# jaxscope: ${body || "$1"}\n`);
   await editor.insertSnippet(snippet, new vscode.Position(top, 0), { undoStopBefore: true, undoStopAfter: true });

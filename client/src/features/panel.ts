@@ -1,6 +1,6 @@
 // The panel beside the editor: which function it shows, and the answers to what its page asks for.
 import * as vscode from "vscode";
-import type { FixRequest, Form, FromPanel, Tab, ToPanel, Work } from "../../webview/messages.ts";
+import type { FixRequest, Form, FromPanel, Shown, Tab, ToPanel, Work } from "../../webview/messages.ts";
 import type { Server } from "../client.ts";
 import type { PanelModel } from "../protocol.generated.ts";
 import { applyFix, cancel, consent, constants, failureOf, panelModel, program, time, trace, type PanelParams } from "../requests.ts";
@@ -17,6 +17,7 @@ const EDIT_RESTS_MS = 300;
 interface Saved {
   readonly path?: string;
   readonly function?: string;
+  readonly signature?: string;
 }
 
 export class Panel implements vscode.Disposable {
@@ -30,6 +31,8 @@ export class Panel implements vscode.Disposable {
   private waiting: ToPanel[] = [];
   private ready = false;
   private pinned = false;
+  /** The signature that was chosen in the page. */
+  private signature = "";
   private latest = 0;
   private readonly rests = new Map<string, NodeJS.Timeout>();
 
@@ -81,6 +84,7 @@ export class Panel implements vscode.Disposable {
   private restore(view: vscode.WebviewPanel, saved: Saved | undefined): void {
     this.view = this.adopt(view);
     if (saved?.path === undefined) return;
+    this.signature = saved.signature ?? "";
     const target = { uri: vscode.Uri.file(saved.path).toString(), ...(saved.function ? { function: saved.function } : {}) };
     this.load(target).catch((error: unknown) => this.server.log.warn(failureOf(error).message));
   }
@@ -93,6 +97,7 @@ export class Panel implements vscode.Disposable {
     this.waiting = [];
     this.ready = false;
     this.pinned = false;
+    this.signature = "";
   }
 
   private post(message: ToPanel): void {
@@ -105,8 +110,13 @@ export class Panel implements vscode.Disposable {
 
   private async load(target: PanelParams): Promise<void> {
     const turn = ++this.latest;
-    const model = await panelModel(await this.server.connected(), target);
+    const model = await this.ask(target);
     if (turn === this.latest) this.show(target.uri, model); // else a later question has been asked meanwhile
+  }
+
+  /** A function that has no such signature is shown under its first one. */
+  private async ask(target: PanelParams): Promise<PanelModel> {
+    return panelModel(await this.server.connected(), { ...target, signature: this.signature });
   }
 
   private show(uri: string, model: PanelModel): void {
@@ -136,7 +146,7 @@ export class Panel implements vscode.Disposable {
   private async follow(editor: vscode.TextEditor): Promise<void> {
     const uri = editor.document.uri.toString();
     const turn = ++this.latest;
-    const model = await panelModel(await this.server.connected(), { uri, position: editor.selection.active });
+    const model = await this.ask({ uri, position: editor.selection.active });
     const elsewhere = !model.function && this.model?.function !== "" && this.sameFile(uri);
     if (turn === this.latest && !this.pinned && !elsewhere) this.show(uri, model);
   }
@@ -182,6 +192,9 @@ export class Panel implements vscode.Disposable {
       case "pin":
         this.pinned = message.pinned;
         return;
+      case "signature":
+        this.signature = message.signature;
+        return this.reload();
       case "cancel":
         return this.cancelWork();
       default:
@@ -223,27 +236,32 @@ export class Panel implements vscode.Disposable {
     if (this.work.size === 0 && this.uri !== undefined) await cancel(await this.server.connected(), this.uri);
   }
 
+  /** What the page shows now: an answer that comes later is still of this. */
+  private get shown(): Shown {
+    return { function: this.model?.function ?? "", signature: this.model?.signature ?? "" };
+  }
+
   private readProgram(uri: string, form: Form): Promise<void> {
-    const name = this.model?.function ?? "";
+    const of = this.shown;
     return this.during("program", async (token) => {
-      const read = await program(await this.server.connected(), uri, name, form, token);
-      this.post({ type: "program", function: name, form, program: read });
+      const read = await program(await this.server.connected(), uri, of, form, token);
+      this.post({ type: "program", of, form, program: read });
     });
   }
 
   private readConstants(uri: string): Promise<void> {
-    const name = this.model?.function ?? "";
+    const of = this.shown;
     return this.during("constants", async (token) => {
-      this.post({ type: "constants", function: name, lowered: await constants(await this.server.connected(), uri, name, token) });
+      this.post({ type: "constants", of, lowered: await constants(await this.server.connected(), uri, of, token) });
     });
   }
 
   private measure(forms: readonly Form[]): Promise<void> {
-    const name = this.model?.function ?? "";
+    const of = this.shown;
     const uri = this.uri ?? "";
     return this.during("time", async (token) => {
-      const timings = await time(await this.server.connected(), uri, name, forms, token);
-      this.post({ type: "timings", function: name, timings });
+      const timings = await time(await this.server.connected(), uri, of, forms, token);
+      this.post({ type: "timings", of, timings });
     });
   }
 

@@ -1,22 +1,24 @@
 // The panel's head: which function, with which shapes, how far it is, and the tabs.
 import { html, nothing, type TemplateResult } from "lit-html";
-import type { PanelModel, Signature } from "../../src/protocol.generated.ts";
+import type { PanelModel } from "../../src/protocol.generated.ts";
 import { TABS, type Tab } from "../messages.ts";
-import { counted, fullPlace } from "../numbers.ts";
+import { fullPlace } from "../numbers.ts";
 import { activeStage, STAGES, type StageName } from "../stages.ts";
 import type { Context } from "./context.ts";
 import { icon } from "./icons.ts";
-import { doing, link } from "./parts.ts";
+import { link } from "./parts.ts";
+import { shownSignature, signatureRow } from "./signatures.ts";
 
 export function header(context: Context, model: PanelModel): TemplateResult {
   const shapes = model.state === "ready" || model.state === "running" || model.state === "stopped";
+  const shown = shownSignature(model);
   return html`<header class="head">
     <div class="head-row">
       <h1>${model.function ? html`<code>${model.function}</code>` : "jaxscope"}</h1>
       ${model.line ? link(context, model, fullPlace(model)) : nothing}
       <span class="grow"></span>${tools(context)}
     </div>
-    ${shapes && model.signatures[0] ? signatureRow(context, model, model.signatures[0]) : nothing}
+    ${shapes && shown ? signatureRow(context, model, shown) : nothing}
     ${model.state === "ready" ? statusRow(context, model) : nothing}
   </header>`;
 }
@@ -26,28 +28,6 @@ function tools({ state, send, post }: Context): TemplateResult {
       aria-label="Pin" @click=${() => send({ type: "pin" })}>${icon("pin")}</button>
     <button class="icon" title="Trace again (R)" aria-label="Trace again" @click=${() => post({ type: "refresh" })}
       >${icon("refresh")}</button>`;
-}
-
-const signatureText = ({ parameters, out }: Signature): TemplateResult =>
-  html`<code class="sigtext">${parameters.map(
-      ([name, type], index) => html`<span>${name}: <b>${type}</b>${index + 1 < parameters.length ? ", " : ""}</span>`,
-    )} → <span><b>${out.length === 1 ? out[0] : `(${out.join(", ")})`}</b></span></code>`;
-
-const origin = ({ source, origin: from, calls }: Signature): TemplateResult =>
-  html`<span class=${source === "guess" ? "guess" : "k"}>${source}</span>
-    ${from || calls > 1 ? html`<span>${[from, calls > 1 ? counted(calls, "call") : ""].filter(Boolean).join(", ")}</span>` : nothing}`;
-
-function signatureRow(context: Context, model: PanelModel, shown: Signature): TemplateResult {
-  const { state, send } = context;
-  return html`<div class="head-row sig">
-      ${signatureText(shown)}
-      <button class="chip" aria-expanded=${state.signaturesOpen ? "true" : "false"} aria-controls="signatures"
-        title="Where the shapes come from" @click=${() => send({ type: "signatures" })}>${origin(shown)} ${icon("down", "s")}</button>
-    </div>
-    <div id="signatures" class="signatures" ?hidden=${!state.signaturesOpen}>
-      <ul aria-label="Known signatures">${model.signatures.map((one) => html`<li>${signatureText(one)} <span class="dim">${origin(one)}${one.recorded ? ` · ${one.recorded}` : ""}</span></li>`)}</ul>
-      ${doing(context, "Declare shapes…", "declareShapes")}
-    </div>`;
 }
 
 function statusRow({ state }: Context, model: PanelModel): TemplateResult {

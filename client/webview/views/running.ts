@@ -7,6 +7,7 @@ import type { Ended, State } from "../state.ts";
 import type { Context } from "./context.ts";
 import { icon } from "./icons.ts";
 import { button, doing, prose } from "./parts.ts";
+import { shownSignature } from "./signatures.ts";
 
 /** Progress with Cancel; nothing for work that is young or over. */
 export function running(context: Context): TemplateResult | typeof nothing {
@@ -48,12 +49,16 @@ function stageRows(state: State, active: StageName, since: number): TemplateResu
 const row = (mark: TemplateResult, stage: StageName, text: string): TemplateResult =>
   html`<tr class=${text === "waiting" ? "dim" : ""}><th scope="row">${mark}${stage}</th><td>${text}</td></tr>`;
 
+export const WAS_GUESS = "The shapes were a guess, so this may not be your bug.";
+
 /** What became of work that failed or was cancelled, with a way to try again. */
 export function ended(context: Context, work: Work, again: () => void): TemplateResult | typeof nothing {
   const end = context.state.ended[work];
   if (!end) return nothing;
+  const guess = !end.cancelled && context.state.model && shownSignature(context.state.model)?.source === "guess";
   return html`<section class="work" role="status">
     <p>${end.cancelled ? icon("information") : icon("error", "err")} ${words(end)}</p>
+    ${guess ? html`<p class="note">${WAS_GUESS}</p>` : nothing}
     <p class="acts">${button("Try again", again)} ${end.cancelled ? nothing : doing(context, "Open log", "showLog")}</p>
   </section>`;
 }

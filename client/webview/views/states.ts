@@ -7,7 +7,7 @@ import type { Context } from "./context.ts";
 import { icon } from "./icons.ts";
 import { findings } from "./overview.ts";
 import { button, doing, firstSentence, prose } from "./parts.ts";
-import { progressBar } from "./running.ts";
+import { progressBar, WAS_GUESS } from "./running.ts";
 
 type View = (context: Context, model: PanelModel) => TemplateResult;
 
@@ -54,16 +54,30 @@ function noFunction(context: Context, model: PanelModel): TemplateResult {
 }
 
 function noShapes(context: Context, model: PanelModel): TemplateResult {
-  const { post } = context;
   return html`${said(model)}
     <ol class="choices">
       <li><b>Record a run.</b> Your own program runs as it is, and the shapes that it really has are kept.<br>
         ${doing(context, "Record…", "record", true)}</li>
       <li><b>Declare the shapes</b> in a comment above the def.
         <pre># jaxscope: f32[8,128], i32[8]</pre>${doing(context, "Insert comment", "declareShapes")}</li>
-      <li><b>Trace the file now.</b> Functions that are called while it is imported are seen.<br>
-        ${button("Trace now", () => post({ type: "refresh" }))} ${doing(context, "Change when code is run…", "changePolicy")}</li>
+      ${third(context, model)}
     </ol>${inferred(context, model)}`;
+}
+
+/** Tracing guesses by itself, so a guess is offered only where none was tried. */
+function third(context: Context, { offer }: PanelModel): TemplateResult | typeof nothing {
+  const now = (text: string) => button(text, () => context.post({ type: "refresh" }));
+  switch (offer) {
+    case "guess":
+      return html`<li><b>Use a guess.</b> The file is imported, and shapes with which the function traces are looked for. What they show is
+        marked <span class="guess">guess</span>.<br>${now("Use the guess")}</li>`;
+    case "trace":
+      return html`<li><b>Trace the file now.</b> Functions that are called while it is imported are seen.<br>${now("Trace now")}</li>`;
+    case "policy":
+      return html`<li><b>Let jaxscope trace.</b> ${doing(context, "Change when code is run…", "changePolicy")}</li>`;
+    case "":
+      return nothing;
+  }
 }
 
 function restricted(context: Context, model: PanelModel): TemplateResult {
@@ -121,7 +135,7 @@ function failed(context: Context, model: PanelModel): TemplateResult {
     )}</pre>` : nothing}
     <p class="errtext">${rest.length > 0 ? html`<b>${kind}:</b> ${rest.join(": ")}` : trace.message}</p>
     ${trace.tried ? html`<p class="note">Tried with <code>${trace.tried}</code>.</p>` : nothing}
-    ${trace.guess ? html`<p class="note">The shapes were a guess, so this may not be your bug.</p>` : nothing}
+    ${trace.guess ? html`<p class="note">${WAS_GUESS}</p>` : nothing}
     <p class="acts">
       ${trace.line ? button(`Go to ${placeWords(place.line, shortPlace(place, model.path))}`, () => context.post({ type: "goto", place }), true) : nothing}
       ${trace.traceback ? doing(context, "Full traceback", "showTraceback") : nothing}

@@ -77,7 +77,7 @@ def function_markdown(workspace: Workspace, facts: FunctionFacts, situation: Sit
         f"```python\n{facts.name}: {signature_text(shown)}\n```",
         _origin(workspace, facts, shown),
         _table(workspace, facts.path, shown),
-        " · ".join(text for text in cost_texts(situation.timings.get(facts.name)) if text),
+        " · ".join(text for text in cost_texts(situation.timings.get((facts.name, facts.signature))) if text),
         _jaxpr(workspace, facts.path, shown, style),
         _links(facts, situation, style),
     ]

@@ -108,7 +108,7 @@ def _of(workspace: Workspace, facts: FunctionFacts, situation: Situation) -> Seq
     if activity and activity.seconds >= 1 and activity.function in ("", name):
         running = Lens(line, f"{activity.stage}… {activity.seconds:.0f} s", panel, tells=True)
         return (running, Lens(line, "Cancel", Link("jaxscope.cancel")))
-    if text := facts_text(facts, situation.timings.get(name)):
+    if text := facts_text(facts, situation.timings.get((name, facts.signature))):
         actions = [Lens(line, text, panel, tells=True)]
         if facts.shown and facts.shown.source == "guess":
             return [*actions, _record(facts, "Record a run")] if situation.permission == "allowed" else actions

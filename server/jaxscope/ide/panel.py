@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Literal
 
 from jaxscope.ide.hover import unnamed
 from jaxscope.ide.lens import told
@@ -21,11 +22,13 @@ from jaxscope.ide.panel_model import (
     SourceLine,
 )
 from jaxscope.ide.recorded import counted, only_recorded, when
+from jaxscope.ide.signatures import named
 from jaxscope.ide.situation import Situation
 from jaxscope.ide.workspace import FunctionFacts, Workspace
 from jaxscope.rules.finding import Finding
 from jaxscope.text.span import Position
-from jaxscope.tracing.evidence import Evidence
+from jaxscope.tracing.evidence import Evidence, text_hash
+from jaxscope.tracing.planning import plan
 from jaxscope.tracing.totals import passing
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Failure, Hello, TracedFunction
 
@@ -38,21 +41,32 @@ CONSENT = "May jaxscope run code in this folder?"
 
 
 def panel(
-    workspace: Workspace, path: str, function: str, position: Position | None, situation: Situation
+    workspace: Workspace,
+    path: str,
+    function: str,
+    position: Position | None,
+    situation: Situation,
+    *,
+    signature: str = "",
 ) -> PanelModel:
-    """The model for a named function, else for the one around `position`."""
+    """The model for a named function, else for the one around `position`.
+
+    It is shown under the signature of that id; where there is no such one, under its first.
+    """
     facts = workspace.function(path, function) if function else None
     if facts is None and position is not None:
         facts = workspace.function_at(path, position.line)
     last = workspace.last_trace(path, facts) if facts else None
     traced = last.traced if last else facts.traced if facts else ()
-    shown = traced[0] if traced else None
+    known = named(traced)
+    signature = signature if signature in known else next(iter(known), "")
+    shown = known.get(signature)
     state, message, failed = _state(workspace, path, facts, situation, shown)
     recorded = workspace.recorded(path) if facts and facts.only_recorded and not last else None
     hello = situation.hello or (recorded.hello if recorded else None)
     witness = workspace.evidence_of(path, facts.name) if facts else workspace.evidence(path)
     evidence = last.evidence if last else recorded or witness
-    findings = facts.findings if facts else workspace.judgement(path).findings
+    findings = _of_shown(facts.findings, traced, shown) if facts else workspace.judgement(path).findings
     return PanelModel(
         state=state,
         path=path,
@@ -61,7 +75,8 @@ def panel(
         functions=tuple(
             FunctionRow(item.name, item.line, told(workspace, item, situation)) for item in workspace.functions(path)
         ),
-        signatures=tuple(_signature(workspace, item) for item in traced),
+        signatures=tuple(_signature(workspace, name, item) for name, item in known.items()),
+        signature=signature,
         findings=tuple(_finding(item) for item in findings),
         refuted=_refuted(workspace, path, facts),
         constants=_constants(workspace, shown, findings, hello) if shown else (),
@@ -74,10 +89,11 @@ def panel(
         threshold=workspace.config.threshold,
         message=message,
         only_recorded=only_recorded(workspace, facts, situation) if facts else None,
+        offer=_offer(workspace, facts, situation) if facts and state == "no-shapes" else "",
         failed=failed,
         stopped_log=situation.stopped.traceback if situation.stopped and state == "stopped" else "",
-        representation=_representation(workspace, facts, hello) if hello and facts and shown else "",
-        timings=situation.timings.get(facts.name) if facts and shown else None,
+        representation=_representation(workspace, shown, hello) if hello and shown else "",
+        timings=situation.timings.get((facts.name, signature)) if facts and shown else None,
     )
 
 
@@ -85,8 +101,19 @@ def _clock(evidence: Evidence, recorded: bool) -> str:
     return when(evidence) if recorded else time.strftime("%H:%M:%S", time.localtime(evidence.traced_at))
 
 
-def _representation(workspace: Workspace, facts: FunctionFacts, hello: Hello) -> str:
-    total = passing(facts.traced, workspace.reply(facts.path))
+def _of_shown(
+    findings: tuple[Finding, ...], traced: tuple[TracedFunction, ...], shown: TracedFunction | None
+) -> tuple[Finding, ...]:
+    """Without the arrays that were seen under other signatures only."""
+    if shown is None:
+        return findings
+    others = {constant.name for item in traced for constant in item.constants}
+    others -= {constant.name for constant in shown.constants}
+    return tuple(item for item in findings if item.evidence == "static" or item.name not in others)
+
+
+def _representation(workspace: Workspace, shown: TracedFunction, hello: Hello) -> str:
+    total = passing((shown,), workspace.reply(shown.path))
     return f"{representation(hello)} JAX warns when it lowers: {total}." if total else representation(hello)
 
 
@@ -139,21 +166,54 @@ def _stopped_text(failure: Failure) -> str:
 
 
 def _no_shapes(workspace: Workspace, facts: FunctionFacts, situation: Situation) -> str:
-    head = f"No shapes are known for {facts.name} yet."
+    name = facts.name.rpartition(".<locals>.")[2]
+    return f"No shapes are known for `{name}` yet. {_why_no_shapes(workspace, facts, situation, name)}. Choose one:"
+
+
+def _why_no_shapes(workspace: Workspace, facts: FunctionFacts, situation: Situation, name: str) -> str:
     model = workspace.model(facts.path)
-    if situation.permission == "off" or situation.when == "off":
-        return f"{head} Your code is not run: tracing is off."
+    if _is_off(situation):
+        return "Your code is not run: tracing is off"
     if model and model.runs_when_imported and workspace.reply(facts.path) is None:
-        return f"{head} This file runs when imported ({model.runs_when_imported}), so it is not imported unasked."
-    if workspace.reply(facts.path) is None:
-        return f"{head} The file has not been traced."
-    if facts.not_traced and facts.not_traced.reason:
-        return f"{head} {facts.not_traced.reason.rstrip('.')}."
+        return f"This file runs when imported ({model.runs_when_imported}), so it is not imported unasked"
     outer, inside, _ = facts.name.partition(".<locals>.")
     if inside:
-        name = facts.name.rsplit(".", 1)[-1]
-        return f"{head} {name} exists only while {outer} runs, so importing the file does not trace it."
-    return f"{head} Importing the file does not call it."
+        return f"`{name}` exists only while `{outer}` runs, so importing the file does not trace it"
+    if workspace.reply(facts.path) is None:
+        return "The file has not been traced"
+    if facts.not_traced and facts.not_traced.reason:
+        return facts.not_traced.reason.rstrip(".")
+    if not _is_new(workspace, facts.path) and _is_guessed(workspace, facts):
+        return "Importing the file does not call it, and no shapes were found with which it traces"
+    return "Importing the file does not call it"
+
+
+def _offer(workspace: Workspace, facts: FunctionFacts, situation: Situation) -> Literal["", "guess", "trace", "policy"]:
+    """A trace guesses by itself: once the text as it is was traced, doing it again finds no more."""
+    if _is_off(situation):
+        return "policy"
+    if not _is_new(workspace, facts.path):
+        return ""
+    return "guess" if _is_guessed(workspace, facts) else "trace"
+
+
+def _is_off(situation: Situation) -> bool:
+    return situation.permission == "off" or situation.when == "off"
+
+
+def _is_new(workspace: Workspace, path: str) -> bool:
+    """Has the text as it is not been traced?"""
+    evidence = workspace.evidence(path)
+    return evidence is None or evidence.text_hash != text_hash(workspace.text(path) or "")
+
+
+def _is_guessed(workspace: Workspace, facts: FunctionFacts) -> bool:
+    """Would a trace have nothing but a guess to go by, once importing the file has not called the function?"""
+    model = workspace.model(facts.path)
+    if model is None or "<" in facts.name:
+        return False
+    declared = plan(model, workspace.project, workspace.config).declared
+    return {item.source for item in declared if item.function == facts.name} == {"guess"}
 
 
 def _failed(workspace: Workspace, path: str, facts: FunctionFacts | None, failure: Failure) -> FailedTrace:
@@ -169,9 +229,10 @@ def _failed(workspace: Workspace, path: str, facts: FunctionFacts | None, failur
     return FailedTrace(file, line, failure.message, source, failure.traceback, tried, guess)
 
 
-def _signature(workspace: Workspace, item: TracedFunction) -> Signature:
+def _signature(workspace: Workspace, name: str, item: TracedFunction) -> Signature:
     seen = workspace.recorded_run(item) if item.source == "recorded" else None
     return Signature(
+        id=name,
         parameters=tuple((parameter.name, parameter.type) for parameter in item.parameters),
         out=item.out,
         source=item.source,

@@ -31,6 +31,8 @@ class SourceLine:
 class Signature:
     """One known signature of the function."""
 
+    id: str
+    """Names it in requests. It outlives the trace, as long as the next one has the signature too."""
     parameters: tuple[tuple[str, str], ...]
     """Name and type; a static parameter has its repr as type."""
     out: tuple[str, ...]
@@ -211,7 +213,9 @@ class PanelModel:
     line: int
     functions: tuple[FunctionRow, ...]
     signatures: tuple[Signature, ...]
-    """The one shown is first."""
+    """Those with the most trusted source first."""
+    signature: str
+    """Id of the one shown; empty when none is known."""
     findings: tuple[FindingRow, ...]
     refuted: tuple[RefutedRow, ...]
     constants: tuple[ConstantRow, ...]
@@ -228,6 +232,8 @@ class PanelModel:
     message: str
     """For the states other than `ready`: the sentence to show."""
     only_recorded: OnlyRecorded | None = None
+    offer: Literal["", "guess", "trace", "policy"] = ""
+    """In state `no-shapes`: what would help besides a run and a declaration."""
     failed: FailedTrace | None = None
     stopped_log: str = ""
     """Last lines of a stopped worker's log."""

@@ -49,8 +49,8 @@ class Situation:
     """Why the interpreter cannot be used."""
     stopped: Failure | None = None
     """Why the last piece of work on this file ended without a reply, when the worker died of it."""
-    timings: Mapping[str, Timings] = field(default_factory=dict)
-    """Last timings of this file's functions, by qualified name."""
+    timings: Mapping[tuple[str, str], Timings] = field(default_factory=dict)
+    """Last timings of this file's functions, by qualified name and signature's name."""
 
     @property
     def jax_problem(self) -> str | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from jaxscope.config import Config
 from jaxscope.ide.remap import LineMap, Remap
+from jaxscope.ide.signatures import SOURCES, named, ranked
 from jaxscope.refactor.change import Refusal
 from jaxscope.rules.base import Context, Judgement, judge
 from jaxscope.rules.finding import Finding
@@ -22,9 +23,7 @@ from jaxscope.tracing.recorded_runs import Seen
 from jaxscope.tracing.recordings import Recordings, recordings_for
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, NotTraced, TracedFunction, TraceReply
 
-_SOURCES = ("declared", "recorded", "run", "annotation", "call site", "guess")
-"""Where signatures come from, the most trusted first."""
-_SURER = _SOURCES[:3]
+_SURER = SOURCES[:3]
 """Those that a recorded run does not know better."""
 
 
@@ -51,6 +50,16 @@ class FunctionFacts:
     def shown(self) -> TracedFunction | None:
         """The signature to show."""
         return self.traced[0] if self.traced else None
+
+    @property
+    def signature(self) -> str:
+        """Name of the signature to show."""
+        return next(iter(self.signatures), "")
+
+    @property
+    def signatures(self) -> dict[str, TracedFunction]:
+        """All known ones by name, the one to show first."""
+        return named(self.traced)
 
     @property
     def only_recorded(self) -> bool:
@@ -291,7 +300,7 @@ class Workspace:
             same = [item for item in evidence.reply.functions if (item.path, item.function) == (path, facts.name)]
             if len({item.line for item in same}) == 1:  # else which of several lambdas it was cannot be told
                 remap = self._moved(witness).remap
-                return LastTrace(evidence, tuple(remap.edited(item, facts.line) for item in sorted(same, key=_rank)))
+                return LastTrace(evidence, tuple(remap.edited(item, facts.line) for item in ranked(same)))
         return None
 
     def _witnesses(self, path: str) -> list[str]:
@@ -430,7 +439,7 @@ class _Parts:
             top=self.function.range.start.line if self.function else line,
             function=self.function,
             sites=tuple(self.sites),
-            traced=tuple(sorted(self.traced, key=_rank)),
+            traced=ranked(self.traced),
             not_traced=None if any(not is_recorded(item) for item in self.traced) else self.not_traced,
             findings=tuple(self.findings),
         )
@@ -453,7 +462,3 @@ def is_recorded(item: TracedFunction) -> bool:
 
 def _key(item: TracedFunction) -> _Key:
     return item.function, item.line
-
-
-def _rank(item: TracedFunction) -> tuple[int, int]:
-    return _SOURCES.index(item.source) if item.source in _SOURCES else len(_SOURCES), -item.calls

@@ -89,6 +89,11 @@ def _function(params: Mapping[str, Any]) -> str:
     return name
 
 
+def _signature(params: Mapping[str, Any]) -> str:
+    """Id of one of the function's signatures; empty for its first one."""
+    return str(params.get("signature") or "")
+
+
 def _form(value: object) -> Form:
     if value == "captured":
         return "captured"
@@ -106,18 +111,19 @@ async def _panel(session: Session, params: Any) -> Any:
         text = workspace.text(path)
         position = session.client.columns.from_lsp(LineIndex(text), where) if text is not None else Position(1, 1)
     name = params.get("function") or ""
-    return to_camel(panel(workspace, path, str(name), position, session.situation(path)))
+    signature = _signature(params)
+    return to_camel(panel(workspace, path, str(name), position, session.situation(path), signature=signature))
 
 
 async def _program(session: Session, params: Any) -> Any:
     path, name = _path(params), _function(params)
     form = _form(params.get("form", "captured"))
-    return to_camel(answered(await session.tracing(path).program(path, name, form)))
+    return to_camel(answered(await session.tracing(path).program(path, name, form, _signature(params))))
 
 
 async def _constants(session: Session, params: Any) -> Any:
     path, name = _path(params), _function(params)
-    return to_camel(answered(await session.tracing(path).constants(path, name)))
+    return to_camel(answered(await session.tracing(path).constants(path, name, _signature(params))))
 
 
 async def _jaxpr(session: Session, params: Any) -> Any:
@@ -128,7 +134,7 @@ async def _jaxpr(session: Session, params: Any) -> Any:
 async def _time(session: Session, params: Any) -> Any:
     path, name = _path(params), _function(params)
     forms = tuple(_form(item) for item in params.get("forms") or ("captured",))
-    return to_camel(answered(await session.tracing(path).time(path, name, forms)))
+    return to_camel(answered(await session.tracing(path).time(path, name, forms, _signature(params))))
 
 
 async def _trace(session: Session, params: Any) -> None:

@@ -18,6 +18,9 @@ logger = logging.getLogger(__name__)
 PROGRAMS_KEPT = 8
 """Programs of one function whose measurements are kept, so that undoing an edit brings them back."""
 
+Signed = tuple[str, str]
+"""A function's qualified name and the name of one of its signatures."""
+
 
 def read_config(root: str, settings: Mapping[str, Any]) -> tuple[Config, list[str]]:
     """The settings for a folder, those of the client over those of the project, and what is wrong with either."""
@@ -57,24 +60,24 @@ class Folder:
         self.no_jax: Failure | None = None
         self.stopped: dict[str, Failure] = {}
         """Why the last trace of a file ended without a reply."""
-        self.timings: dict[str, dict[str, Timings]] = {}
-        """What was measured of the programs as they are now, by path and qualified name."""
+        self.timings: dict[str, dict[Signed, Timings]] = {}
+        """What was measured of the programs as they are now, by path, qualified name and signature's name."""
         self._measured: dict[tuple[str, str], dict[str, Timings]] = {}
 
-    def measured(self, path: str, name: str, program: str | None, found: Timings) -> None:
+    def measured(self, path: str, of: Signed, program: str | None, found: Timings) -> None:
         """Takes what was measured of a function, whose printed jaxpr is `program` where that is known."""
-        self.timings.setdefault(path, {})[name] = found
+        self.timings.setdefault(path, {})[of] = found
         if program is not None:
-            kept = self._measured.setdefault((path, name), {})
+            kept = self._measured.setdefault((path, of[0]), {})
             kept.pop(program, None)
             kept[program] = found
             while len(kept) > PROGRAMS_KEPT:
                 del kept[next(iter(kept))]
 
-    def traced(self, path: str, programs: Mapping[str, str | None]) -> None:
+    def traced(self, path: str, programs: Mapping[Signed, str | None]) -> None:
         """A file was traced: what was measured of its functions holds where their jaxprs are those of then."""
-        found = ((name, self._measured.get((path, name), {}).get(text)) for name, text in programs.items() if text)
-        self.timings[path] = {name: item for name, item in found if item}
+        found = ((of, self._measured.get((path, of[0]), {}).get(text)) for of, text in programs.items() if text)
+        self.timings[path] = {of: item for of, item in found if item}
 
     @property
     def config(self) -> Config:

@@ -12,12 +12,13 @@ from jaxscope.ide.constants import constants_lowered
 from jaxscope.ide.panel_model import ConstantsLowered, ProgramText, Timings
 from jaxscope.ide.program import program_text
 from jaxscope.ide.recorded import only_recorded
+from jaxscope.ide.signatures import named
 from jaxscope.ide.situation import Activity
 from jaxscope.ide.timings import timings
 from jaxscope.ide.workspace import FunctionFacts
 from jaxscope.lsp.client import Client
 from jaxscope.lsp.documents import Document
-from jaxscope.lsp.folder import Folder
+from jaxscope.lsp.folder import Folder, Signed
 from jaxscope.lsp.work import Works
 from jaxscope.lsp.workers import Workers
 from jaxscope.tracing import planning
@@ -204,11 +205,14 @@ class Tracing:
         self._traced(path)
         return None
 
-    def _programs(self, path: str) -> dict[str, str | None]:
-        """The jaxpr of each traced function that is shown, where it was fetched."""
+    def _programs(self, path: str) -> dict[Signed, str | None]:
+        """The jaxpr of each traced function under each signature, where it was fetched."""
         workspace = self._folder.workspace
-        shown = [(facts.name, facts.shown) for facts in workspace.functions(path) if facts.shown]
-        return {name: workspace.jaxpr(path, traced) for name, traced in shown}
+        return {
+            (facts.name, signature): workspace.jaxpr(path, traced)
+            for facts in workspace.functions(path)
+            for signature, traced in facts.signatures.items()
+        }
 
     def _failed(self, path: str, failure: Failure) -> None:
         if failure.kind == "no-jax":
@@ -228,13 +232,16 @@ class Tracing:
 
     # ------------------------------------------------------------ requests of the panel
 
-    async def _held(self, path: str, name: str) -> tuple[Session, TracedFunction] | Failure:
-        """A live worker that holds a function as it stands now; traces again where there is none."""
+    async def _held(self, path: str, name: str, signature: str = "") -> tuple[Session, TracedFunction] | Failure:
+        """A live worker that holds a function as it stands now; traces again where there is none.
+
+        Without a signature's name it is the function under its first one.
+        """
         if refusal := self._forbidden():
             return refusal
         for attempt in range(2):
             facts = self._folder.workspace.function(path, name)
-            shown = facts.shown if facts else None
+            shown = facts.signatures.get(signature or facts.signature) if facts else None
             witness = self._folder.workspace.witness(path, name)
             session = self._workers.session(witness, shown) if shown else None
             if session and shown:
@@ -248,6 +255,8 @@ class Tracing:
 
     def _unknown(self, path: str, name: str, facts: FunctionFacts | None) -> Failure:
         item = facts.not_traced if facts else None
+        if facts and facts.traced:
+            return Failure("unsupported", f"{name} is no longer traced under this signature")
         if item and item.failure:
             return item.failure
         reply = self._folder.workspace.reply(path)
@@ -255,9 +264,9 @@ class Tracing:
             return reply.failure
         return Failure("unsupported", item.reason if item else f"No shapes are known for {name} yet")
 
-    async def program(self, path: str, name: str, form: Form) -> ProgramText | Failure:
+    async def program(self, path: str, name: str, form: Form, signature: str = "") -> ProgramText | Failure:
         """The StableHLO of a function."""
-        held = await self._held(path, name)
+        held = await self._held(path, name, signature)
         if isinstance(held, Failure):
             return held
         session, traced = held
@@ -268,9 +277,9 @@ class Tracing:
         reply = await self.works.run(f"Lowering {name}", Activity(path, name, "lowering", 0.0), call)
         return reply if isinstance(reply, Failure) else program_text(reply, traced)
 
-    async def constants(self, path: str, name: str) -> ConstantsLowered | Failure:
+    async def constants(self, path: str, name: str, signature: str = "") -> ConstantsLowered | Failure:
         """What lowering makes of a function's captured arrays."""
-        held = await self._held(path, name)
+        held = await self._held(path, name, signature)
         if isinstance(held, Failure):
             return held
         session, traced = held
@@ -299,7 +308,7 @@ class Tracing:
             lambda on_progress, cancellation: session.text(traced.jaxpr, cancellation),
         )
 
-    async def time(self, path: str, name: str, forms: tuple[Form, ...]) -> Timings | Failure:
+    async def time(self, path: str, name: str, forms: tuple[Form, ...], signature: str = "") -> Timings | Failure:
         """Measures a function on the device, in a worker of its own."""
         if refusal := self._forbidden():
             return refusal
@@ -308,19 +317,23 @@ class Tracing:
         request = self._request(workspace.witness(path, name))
         if request is None:
             return Failure("unsupported", f"{path} cannot be read")
-        shown = facts.shown if facts else None
+        signature = signature or (facts.signature if facts else "")
+        shown = facts.signatures.get(signature) if facts else None
+        if facts and facts.traced and shown is None:
+            return self._unknown(path, name, facts)
         program = workspace.jaxpr(path, shown) if shown else None
+        unknown = f"{name} was not traced{' under this signature' if shown else ''}"
 
         def call(on_progress: OnProgress, cancellation: Cancellation) -> TimeReply | Failure:
             def opened() -> tuple[Session, TracedFunction] | Failure:
                 session = self._workers.open(request, "device", on_progress, cancellation)
                 if isinstance(session, Failure):
                     return session
-                target = _same(session.evidence.reply.functions, path, name, shown)
+                target = _same(session.evidence.reply.functions, path, name, shown.line if shown else 0, signature)
                 if target is not None:
                     return session, target
                 session.close()
-                return session.evidence.reply.failure or Failure("unsupported", f"{name} was not traced")
+                return session.evidence.reply.failure or Failure("unsupported", unknown)
 
             return measure(opened, forms, on_progress, cancellation)
 
@@ -328,7 +341,7 @@ class Tracing:
         if isinstance(reply, Failure):
             return reply
         measured = timings(reply)
-        self._folder.measured(path, name, program, measured)
+        self._folder.measured(path, (name, signature), program, measured)
         self._changed(path)
         return measured
 
@@ -375,9 +388,9 @@ def _close(found: tuple[Session, dict[str, str]] | Failure) -> None:
 
 
 def _same(
-    functions: Iterable[TracedFunction], path: str, name: str, shown: TracedFunction | None
+    functions: Iterable[TracedFunction], path: str, name: str, line: int, signature: str
 ) -> TracedFunction | None:
-    """The function of another worker's reply that is the one shown: of its signatures, the same."""
-    found = [item for item in functions if item.path == path and item.function == name]
-    same = [item for item in found if shown and item.parameters == shown.parameters]
-    return next(iter(same or found), None)
+    """A function under a signature in another worker's reply; under its first one where none was known yet."""
+    same = [item for item in functions if (item.path, item.function) == (path, name) and line in (0, item.line)]
+    found = named(same)
+    return found.get(signature or next(iter(found), ""))

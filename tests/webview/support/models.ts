@@ -12,18 +12,28 @@ export const timings: Timings = read("block-timings.json");
 
 export const at = (line: number, file = block.path) => ({ path: file, line });
 
+/** What an answer tells of: a function under the first signature of `block`. */
+export const of = (name: string) => ({ function: name, signature: block.signature });
+
+/** The same function under the other signature that the model knows; it captures two arrays less. */
+export const other: PanelModel = { ...block, signature: block.signatures[1]!.id, constants: block.constants.slice(0, 3), findings: block.findings.slice(0, 3), jaxpr: { equations: 60, constants: 3, seconds: 0.01 }, timings: null };
+
+/** `block` under shapes that were guessed. */
+export const guessed: PanelModel = { ...block, signatures: [{ ...block.signatures[0]!, id: "guess", source: "guess", origin: "", calls: 1 }], signature: "guess" };
+
 /** The model in a state in which nothing was traced. */
 export function untraced(state: PanelModel["state"], message: string, more: Partial<PanelModel> = {}): PanelModel {
   const inferred = block.findings.slice(0, 2).map((finding) => ({ ...finding, evidence: "static" }));
-  return { ...block, state, message, findings: inferred, refuted: [], signatures: [], constants: [], jaxpr: null, tracedAt: null, ...more };
+  return { ...block, state, message, findings: inferred, refuted: [], signatures: [], signature: "", constants: [], jaxpr: null, tracedAt: null, ...more };
 }
 
 export const STATES: Readonly<Record<string, PanelModel>> = {
-  nothing: untraced("no-shapes", "No shapes are known for roll.<locals>.layer yet. layer exists only while roll runs, so importing the file does not trace it.", {
+  nothing: untraced("no-shapes", "No shapes are known for `layer` yet. `layer` exists only while `roll` runs, so importing the file does not trace it. Choose one:", {
     function: "roll.<locals>.layer",
     line: 40,
     findings: [],
   }),
+  guess: untraced("no-shapes", "No shapes are known for `block` yet. The file has not been traced. Choose one:", { offer: "guess", findings: [] }),
   choose: untraced("no-function", "Put the cursor in a traced function, or choose one:", { function: "", line: 0, python: null }),
   restricted: untraced(
     "restricted",
