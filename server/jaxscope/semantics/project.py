@@ -23,6 +23,7 @@ class Project:
         self._disk: dict[str, tuple[tuple[int, int], Module]] = {}
         self._models: dict[str, FileModel] = {}
         self._resolved: dict[tuple[str, str, int], str | None] = {}
+        self._names: dict[str, frozenset[str]] = {}
         self.evaluator = Evaluator(self)
         self.fixed = False
         """Do the files stay as they are from now on? Then what is worked out serves all of them, instead of being kept
@@ -89,6 +90,7 @@ class Project:
         self.evaluator = Evaluator(self)
         if path is None:
             self._resolved.clear()
+            self._names.clear()
         for model in self._models.values():
             if model.path != path:
                 model.other_file_changed(path)
@@ -128,10 +130,21 @@ class Project:
         if not parts:
             return None
         for base in self._bases(folder):
-            found = self._file(base, parts)
-            if found is not None:
+            if self._has(base, parts[0]) and (found := self._file(base, parts)) is not None:
                 return found
         return None
+
+    def _has(self, folder: str, module: str) -> bool:
+        """May there be a module of that name in the folder? Most imports are of nothing in the project."""
+        names = self._names.get(folder)
+        if names is None:
+            try:
+                names = frozenset(os.listdir(folder))
+            except OSError:
+                names = frozenset()
+            self._names[folder] = names
+        start = os.path.join(folder, module)
+        return module in names or f"{module}.py" in names or any(path.startswith(start) for path in self._open)
 
     def _bases(self, folder: str) -> list[str]:
         """Folders that may be on `sys.path`: the file's own and those above it up to the root, and `src`."""
