@@ -6,7 +6,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_all_start_methods, get_context
 
@@ -23,8 +23,8 @@ PROCESSES = 2
 WORTH_PROCESSES = 400_000
 """Bytes of source from which a second process is faster than one."""
 PARTS = 16
-MOST_KEPT = 4 << 20
-"""Bytes of source whose trees a process keeps."""
+MOST_KEPT = 10 << 20
+"""Bytes of source whose trees a process keeps, which takes some fifty times as much memory."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         check_entries(every)
     bar = not options.quiet
     try:
-        files = [file for group in every for file in _reports(group, bar)]
+        files = _reports(every, bar)
         report = _report(every, files)
     finally:
         for group in every:
@@ -62,55 +62,54 @@ def _unread(file: FileReport) -> bool:
     return any(row.kind in ("read", "syntax") and row.path == file.path for row in file.errors)
 
 
-def _reports(group: Group, bar: bool) -> list[FileReport]:
-    if group.settings.trace:
-        wanted = group.to_trace()
-        with progress("tracing", len(wanted), bar) as step:
-            group.trace(wanted, step)
-        return [group.report(target) for target in group.targets]
-    if (found := _in_processes(group, bar)) is not None:
-        return found
-    with progress("reading", len(group.targets), bar) as step:
-        return list(_one_by_one(group, group.targets, step))
+def _reports(every: list[Group], bar: bool) -> list[FileReport]:
+    found: dict[str, FileReport] = {}
+    for group in every:
+        if group.settings.trace:
+            wanted = group.to_trace()
+            with progress("tracing", len(wanted), bar) as step:
+                group.trace(wanted, step)
+            found.update((target.path, group.report(target)) for target in group.targets)
+    reading = [group for group in every if not group.settings.trace]
+    with progress("reading", sum(len(group.targets) for group in reading), bar) as step:
+        for report in _read(reading):
+            found[report.path] = report
+            step()
+    return [found[target.path] for group in every for target in group.targets]
 
 
-def _in_processes(group: Group, bar: bool) -> list[FileReport] | None:
-    """The static reports by two processes; None where one will do."""
-    closely = sum(size(target.path) for target in group.targets if target.compiles)
+def _read(every: list[Group]) -> Iterator[FileReport]:
+    """The reports of files that are not run, by two processes where one is slower."""
+    closely = sum(size(target.path) for group in every for target in group.targets if target.compiles)
     if (os.cpu_count() or 1) < PROCESSES or closely < WORTH_PROCESSES:
-        return None
+        for group in every:
+            yield from _one_by_one(group, group.targets)
+        return
     method = "fork" if "fork" in get_all_start_methods() and sys.platform != "darwin" else "spawn"
-    made = ProcessPoolExecutor(PROCESSES, get_context(method), _begin, (group.root, group.settings))
-    found: dict[str, FileReport] = {target.path: FileReport(target.path) for target in group.targets}
-    with progress("reading", len(group.targets), bar) as step, made as pool:
+    with ProcessPoolExecutor(PROCESSES, get_context(method)) as pool:
         # More parts than processes, so that the bar moves and neither waits long for the other.
-        for future in as_completed([pool.submit(_static, part) for part in parts(group.targets, PARTS)]):
-            for report in future.result():
-                found[report.path] = report
-                step()
-    return list(found.values())
+        work = [(group, part) for group in every for part in parts(group.targets, PARTS)]
+        for future in as_completed([pool.submit(_static, group.root, group.settings, part) for group, part in work]):
+            yield from future.result()
 
 
-_group: Group
-"""The project that this process reports of."""
+_group: Group | None = None
+"""The project that this process has read from last."""
 
 
-def _begin(root: str, settings: Settings) -> None:
+def _static(root: str, settings: Settings, part: list[Target]) -> list[FileReport]:
     global _group
     gc.disable()
-    _group = Group(root, settings, [], ())
+    if _group is None or _group.root != root:
+        _group = Group(root, settings, [], ())
+    return list(_one_by_one(_group, part))
 
 
-def _static(part: list[Target]) -> list[FileReport]:
-    return list(_one_by_one(_group, part, lambda: None))
-
-
-def _one_by_one(group: Group, part: list[Target], step: Callable[[], None]) -> Iterator[FileReport]:
+def _one_by_one(group: Group, part: list[Target]) -> Iterator[FileReport]:
     """The reports of files whose project stays as it is; what was read for some is kept for the next, within bounds."""
     for target in part:
         group.workspace.project.fixed = True
         yield group.report(target)
-        step()
         if group.workspace.project.size > MOST_KEPT:
             group.forget()
 

@@ -11,6 +11,9 @@ from jaxscope.cli.problem import Problem
 from jaxscope.semantics import prefilter
 from jaxscope.semantics.project import Project
 
+_LEAST = 50_000
+"""Bytes of source that are worth handing to another process."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -75,8 +78,8 @@ def _below(path: str) -> bool:
 
 
 def parts(items: Sequence[Target], count: int) -> list[list[Target]]:
-    """`items` in order, cut into at most `count` parts of about the same size."""
-    most = sum(size(item.path) for item in items) / count
+    """`items` in order, cut into at most `count` parts of about the same size, none of them tiny."""
+    most = max(sum(size(item.path) for item in items) / count, _LEAST)
     found: list[list[Target]] = [[]]
     load = 0.0
     for item in items:
