@@ -36,8 +36,7 @@ def main() -> int:
             results.append(check(package, python))
             print(_line(results[-1]), flush=True)
     names = {package.name for package in wanted}
-    kinds = {"static"} | ({"traced"} if options.trace else set())
-    table = [row for row in judged() if row.package in names and row.run in kinds]
+    table = [row for row in judged() if row.package in names and (options.trace or row.evidence == "static")]
     comparison = compare([finding for result in results for finding in result.findings], table)
     _summary(results, comparison)
     if options.unjudged:

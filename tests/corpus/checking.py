@@ -66,7 +66,7 @@ def check(package: Package, python: str | None = None) -> Checked:
         run,
         _lines(folder),
         seconds,
-        [_finding(package, run, row) for row in said["findings"]],
+        [_finding(package, row) for row in said["findings"]],
         len(said["functions"]),
         sum(row["status"] == "traced" for row in said["functions"]),
         [row["kind"] for row in said["errors"]],
@@ -74,11 +74,10 @@ def check(package: Package, python: str | None = None) -> Checked:
     )
 
 
-def _finding(package: Package, run: str, row: dict[str, Any]) -> Finding:
+def _finding(package: Package, row: dict[str, Any]) -> Finding:
     return Finding(
         package=package.name,
         version=package.version,
-        run=run,
         path=row["path"],
         line=row["range"]["start"]["line"],
         function=row["function"],

@@ -13,11 +13,10 @@ TABLE = Path(__file__).parent / "judged.json"
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding in one version of a package, by a run that only reads or one that traces too."""
+    """One finding in one version of a package."""
 
     package: str
     version: str
-    run: str
     path: str
     line: int
     function: str

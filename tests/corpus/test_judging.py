@@ -8,7 +8,7 @@ import pytest
 from judging import Finding, Judged, compare, judged
 from packages import PINS, packages
 
-WARNING = Finding("p", "1.0", "static", "p/a.py", 3, "f", "W", "captured-array", "warning", "static")
+WARNING = Finding("p", "1.0", "p/a.py", 3, "f", "W", "captured-array", "warning", "static")
 HINT = replace(WARNING, name="V", severity="hint")
 
 
