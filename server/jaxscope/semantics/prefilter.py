@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from jaxscope.semantics.model import FileModel
 
 _MENTIONS_JAX = re.compile(rb"jax|flax|equinox|haiku|optax|numpyro")
-_COMPILING = "|".join(sorted(COMPILING)).encode()
-_COMPILES = re.compile(_COMPILING)
-_HANDED_ON = re.compile(rb"(?:%s)[ \t]*(?:[(,)\]]|$)" % _COMPILING)
+_NAME = f"(?:{'|'.join(sorted(COMPILING))})"
+_IN_CODE = _NAME + r"\b(?![`-]|[ \t]+(?!(?:if|else|or|and|is|in|for|as|not)\b)[A-Za-z])"
+"""A compiling transform, other than in `prose` that goes on or is hyphenated."""
+_COMPILES = re.compile(_IN_CODE.encode())
+_HANDED_ON = re.compile(rb"%s[ \t]*(?:[(,)\]]|$)" % _NAME.encode())
 _DEFINITION = re.compile(rb"([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)")
 _ASSIGNED = re.compile(rb"[ \t]*(\w+)[ \t]*(?::[^=\n]*)?=")
 _DECORATOR = re.compile(rb"^[ \t]*@[ \t]*([\w.]+)", re.MULTILINE)
@@ -71,7 +73,7 @@ def _wrappers(text: bytes) -> Iterator[bytes]:
 
 
 _HARMLESS = "property|staticmethod|classmethod|[\\w.]+\\.(?:setter|getter|deleter|abstractmethod)|overload|override"
-_NEAR = re.compile(rf"{'|'.join(sorted(COMPILING))}|^[ \t]*@(?!(?:{_HARMLESS})\b)|[\])][ \t]*\(", re.MULTILINE)
+_NEAR = re.compile(rf"{_IN_CODE}|^[ \t]*@(?!(?:{_HARMLESS})\b)|[\])][ \t]*\(", re.MULTILINE)
 """A transform, a decorator, a call of what a call or subscript gave."""
 _CALLED = re.compile(r"(\w+)[ \t]*\(")
 

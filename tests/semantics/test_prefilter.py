@@ -1,0 +1,71 @@
+"""What is told from the text alone: whatever can compile is read closely, and prose about it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxscope.semantics.prefilter import compiling, look
+
+COMPILES = [
+    "@jax.jit\ndef f(x): ...",
+    "f = jit(g)",
+    "f = jax.jit  (g)",
+    "f = partial(jax.jit, static_argnums=0)(g)",
+    "from jax import jit as compiled",
+    "from jax import jit, vmap",
+    "fast = jax.jit if USE else identity",
+    "steps = [jax.jit for _ in range(3)]",
+    "f = jax.pmap(g)",
+    "f = eqx.filter_jit(g)",
+    'f = getattr(jax, "jit")(g)',
+    "wrap = {True: jax.jit}[flag]",
+    "lowered = jax.jit(f).lower(x)",
+]
+PROSE = [
+    "# works under `jit` and `vmap`",
+    '"""A jit compiled function. A jit-compiled one."""',
+    "# a judgement on jitter",
+    "def jitter(x): ...",
+]
+
+
+@pytest.mark.parametrize("line", COMPILES)
+def test_a_file_that_can_compile_is_read_closely(line: str) -> None:
+    assert compiling({"a": look(f"import jax\n{line}\n".encode())}) == {"a"}
+
+
+@pytest.mark.parametrize("line", PROSE)
+def test_prose_is_not(line: str) -> None:
+    assert compiling({"a": look(f"import jax\n{line}\n".encode())}) == set()
+
+
+def test_a_file_without_jax_is_not_read() -> None:
+    assert not look(b"import numba\n@numba.jit\ndef f(x): ...\n").mentions_jax
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        "def compiled(f):\n    return jax.jit(f)\n",
+        "compiled = jax.jit\n",
+        "compiled = functools.partial(jax.jit, static_argnums=0)\n",
+        "class Tools:\n    @staticmethod\n    def compiled(f):\n        return jax.jit(f)\n",
+        "def compiled(f):\n    def wrapper(*args):\n        return jax.jit(f)(*args)\n    return wrapper\n",
+    ],
+)
+@pytest.mark.parametrize("use", ["@compiled", "@tools.compiled", "    @tools.Tools.compiled", "@compiled(3)"])
+def test_a_file_that_decorates_with_a_wrapper_is_read_closely(wrapper: str, use: str) -> None:
+    files = {
+        "tools": look(f"import functools, jax\n{wrapper}".encode()),
+        "user": look(f"import jax.numpy as jnp\n{use}\ndef f(x): ...\n".encode()),
+        "other": look(b"import jax.numpy as jnp\n@property\ndef f(x): ...\n"),
+    }
+    assert compiling(files) == {"tools", "user"}
+
+
+def test_a_decorated_function_is_no_wrapper() -> None:
+    files = {
+        "tools": look(b"import jax\n@jax.jit\ndef step(x): ...\n"),
+        "user": look(b"import jax.numpy as jnp\n@step\ndef f(x): ...\n"),
+    }
+    assert compiling(files) == {"tools"}
