@@ -29,7 +29,6 @@ NOT_ASKED = "tracing was not asked for"
 NO_SHAPES = "no shapes are known for it"
 RUNS_WHEN_IMPORTED = "this file runs when imported"
 """Why a function was not traced."""
-_LAMBDA = "a lambda has no name to declare shapes for; it is traced when it is called, use --run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +184,6 @@ def signature_errors(request: TraceRequest, reply: TraceReply) -> tuple[ErrorRow
 
 def _reason(item: NotTraced) -> str:
     if item.failure is None:
-        return _LAMBDA if item.function.endswith("<lambda>") else item.reason
+        return item.reason
     place = item.failure.place
     return item.failure.message + (f" (at {os.path.basename(place.path)}:{place.line})" if place else "")

@@ -52,7 +52,6 @@ class Chunk:
         """Does `text` not parse?"""
         return self.problem is not None
 
-
     @property
     def good_text(self) -> str:
         """The text that `body` is of."""
