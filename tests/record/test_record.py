@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -177,6 +178,85 @@ def test_recorded_places_move_with_the_code_and_end_with_it(tmp_path: Path) -> N
     assert changed == {"W": "static", "scale": "both"}
 
 
+ARRAYS = """
+    import jax, jax.numpy as jnp
+    import tables
+
+    W = jnp.ones((600, 600))
+
+
+    class Layer:
+        def __init__(self):
+            self.w = jnp.ones((600, 601))
+
+        def apply(self, x):
+            return x @ self.w
+
+
+    @jax.jit
+    def step(x):
+        return x @ W @ tables.T
+
+
+    def main():
+        local = jnp.ones((600, 602))
+
+        def inner(x):
+            return x @ local
+
+        project = jax.jit(inner)
+        x = jnp.ones((2, 600))
+        return step(x), project(x), jax.jit(Layer().apply)(x)
+
+
+    def other():
+        return 1
+
+
+    if __name__ == "__main__":
+        main()
+"""
+SEEN = {"W", "tables.T", "self.w", "local"}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "left"),
+    [
+        ("program.py", "W = jnp.ones((600, 600))", "W = 3.0", set()),
+        ("program.py", "W = jnp", "V = W = jnp", set()),
+        ("tables.py", "700", "7", set()),
+        ("program.py", "600, 602", "600, 2", set()),
+        ("program.py", "jax.jit(inner)", "inner", set()),
+        ("program.py", "600, 601", "600, 1", {"W", "tables.T", "local"}),
+        ("program.py", "@jax.jit\n", "", {"self.w", "local"}),
+        ("program.py", "return 1", "return 2", SEEN),
+        ("program.py", "W = jnp", "# what it is\nW = jnp", SEEN),
+        ("tables.py", "T = ", "\n\nT = ", SEEN),
+    ],
+)
+def test_what_an_array_was_made_of_counts_too(file: str, old: str, new: str, left: set[str], tmp_path: Path) -> None:
+    write(tmp_path, program_py=ARRAYS, tables_py="import jax.numpy as jnp\nT = jnp.ones((600, 700))\n")
+    record(tmp_path, "program.py")
+
+    def seen() -> set[str]:
+        found = check(tmp_path, "program.py", "--no-trace")["findings"]
+        return {item["name"] for item in found if item["evidence"] != "static"}
+
+    assert seen() == SEEN
+    text = (tmp_path / file).read_text()
+    assert text.count(old) == 1
+    (tmp_path / file).write_text(text.replace(old, new))
+    assert seen() == left
+
+
+def test_what_is_compiled_no_more_is_not_traced_for_it(tmp_path: Path) -> None:
+    write(tmp_path, train_py=TRAIN)
+    record(tmp_path, "train.py", "0")
+    text = (tmp_path / "train.py").read_text()
+    (tmp_path / "train.py").write_text(text.replace("@jax.jit\n", ""))
+    assert "W" not in {item["name"] for item in check(tmp_path, "train.py", "--trace")["findings"]}
+
+
 def test_a_helper_in_another_file_counts_as_its_code(tmp_path: Path) -> None:
     helper = "import numpy as np\nT = np.ones((700, 700), np.float32)\ndef look(x):\n    return x @ T\n"
     train = "import jax, jax.numpy as jnp, helper\nstep = jax.jit(lambda x: helper.look(x))\nstep(jnp.ones((2, 700)))\n"
@@ -302,7 +382,7 @@ def test_half_written_and_foreign_lines_are_passed_over(tmp_path: Path) -> None:
     recorded = [line for line in lines if line.startswith(b'{"recorded"')]
     damaged = [b'{"later": {"x": 1}}\n', b"\xff\xfe\n", b"[]\n", b'{"counted": {"id": "one"}}\n', b"\n"]
     part.write_bytes(b"".join([lines[0], *damaged, *recorded[:1], recorded[1][:-20]]))
-    (part.parent / "other.jsonl").write_bytes(lines[0].replace(b'"version":1', b'"version":99') + recorded[1])
+    (part.parent / "other.jsonl").write_bytes(re.sub(rb'"version":\d+', b'"version":99', lines[0]) + recorded[1])
     rows = {row["function"]: row["signatures"] for row in check(tmp_path, "train.py", "--no-trace")["functions"]}
     assert [one["in"] for one in rows["step"]] == [["f32[2,600]"]]
 

@@ -42,7 +42,15 @@ def plan(
     declared += in_project
     better = frozenset(item.function for item in (*given, *declared))
     recordings = recordings_for(path)
-    recorded = tuple(item for item in recordings.signatures(model) if item.function not in better) if recordings else ()
+    compiled = {site.function.qualname for site in model.traced}
+    if recordings and (evidence := recordings.evidence(path, project)):
+        compiled |= {item.function for item in evidence.reply.functions}
+    # What was compiled in a run may be no more; tracing it would then tell of a program that nobody has.
+    recorded = tuple(
+        item
+        for item in (recordings.signatures(model) if recordings else ())
+        if item.function not in better and item.function in compiled
+    )
     better |= {item.function for item in recorded}
     annotated = annotated_signatures(model, project, better)
     better |= {item.function for item in annotated}

@@ -64,6 +64,8 @@ class Part:
     path: str
     started: wire.Started | None = None
     devices: wire.Devices | None = None
+    loaded: dict[str, str] = field(default_factory=dict)
+    """`module_hash` by path."""
     recorded: list[wire.Recorded] = field(default_factory=list)
     counted: dict[int, wire.Counted] = field(default_factory=dict)
     further: dict[tuple[str, str, int], wire.Further] = field(default_factory=dict)
@@ -88,6 +90,11 @@ class Run:
         """The process that began first."""
         starts = [part.started for part in self.parts if part.started]
         return min(starts, key=lambda one: one.time, default=None)
+
+    @property
+    def loaded(self) -> dict[str, str]:
+        """The user's files that ran, with `module_hash` of each."""
+        return {path: hashed for part in self.parts for path, hashed in part.loaded.items()}
 
     @property
     def devices(self) -> wire.Devices | None:
@@ -154,6 +161,8 @@ def _take(part: Part, event: wire.Event | None) -> None:
         part.started = event
     elif isinstance(event, wire.Devices):
         part.devices = event
+    elif isinstance(event, wire.Loaded):
+        part.loaded[event.path] = event.hash
     elif isinstance(event, wire.Recorded):
         part.recorded.append(event)
     elif isinstance(event, wire.Counted):

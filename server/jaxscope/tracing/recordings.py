@@ -1,8 +1,8 @@
 """What recorded runs of a project showed: signatures to trace with, and evidence.
 
-A recorded function counts as seen as long as its own code, and that of the functions in which its constants are read,
-is what it was; the places of it are moved to where that code is now. Its signatures are used for tracing also when the
-code has changed since.
+A recorded function counts as seen as long as its code is what it was: its own, that of the functions in which its
+constants are read, of those around them and around the call, and what the run's files do outside of functions. The
+places of it are moved to where that code is now. Its signatures are used for tracing also when the code has changed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.semantics.project import Project
@@ -34,6 +35,9 @@ MOST_SIGNATURES = 4
 """Recorded signatures of one function that are traced again."""
 _CUSTOM = re.compile(r"…|<|\w\(")
 """In a tree's short form: too long, or of a class of its own, which text cannot build."""
+
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Recordings:
@@ -82,7 +86,7 @@ class Recordings:
         used: dict[tuple[str, int], Run] = {}
         newest: Run | None = None
         for run, seen in self._of(path):
-            moved = now.function(seen)
+            moved = now.function(seen) if now.same_modules(run) else None
             if moved is None or used.setdefault((moved.function, moved.line), run) is not run:
                 continue
             functions.append(moved)
@@ -164,6 +168,18 @@ class _Now:
         self._project, self._root = project, root
         self._known: dict[wire.Code, int | None] = {}
         self._names: dict[str, dict[str, list[Function]]] = {}
+        self._same: dict[str, bool] = {}
+
+    def same_modules(self, run: Run) -> bool:
+        """Do the files of a run do now what they did outside of their functions?"""
+        if run.folder not in self._same:
+            self._same[run.folder] = all(
+                is_under(path, self._root)
+                and (text := self._project.text(path)) is not None
+                and _module_hash(text) == hashed
+                for path, hashed in run.loaded.items()
+            )
+        return self._same[run.folder]
 
     def function(self, seen: Seen) -> TracedFunction | None:
         """What was recorded, moved; None when code that it rests on has changed."""
@@ -172,7 +188,7 @@ class _Now:
             (code for code in event.codes if _holds(code, function.path, function.function, function.line)), None
         )
         shift = self._shift(own) if own else None
-        if shift is None:
+        if shift is None or any(self._shift(code) is None for code in event.codes):
             return None
         constants = []
         for constant in function.constants:
@@ -236,6 +252,11 @@ class _Now:
             for function in model.functions:
                 found[function.qualname].append(function)
         return found.get(name, [])
+
+
+@lru_cache(64)
+def _module_hash(text: str) -> str:
+    return wire.module_hash(_LINE_END.split(text))
 
 
 def _holds(code: wire.Code, path: str, function: str, line: int) -> bool:

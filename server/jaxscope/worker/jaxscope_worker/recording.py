@@ -116,6 +116,7 @@ class Recorder(Observer):
         self._further: dict[_Place, _Known] = {}
         self._earlier: dict[_Place, Earlier] = defaultdict(Earlier)
         self._told_devices = False
+        self._loaded: set[str] = set()
 
     # ------------------------------------------------------------ the life of the process
 
@@ -284,7 +285,8 @@ class Recorder(Observer):
 
     def _write(self, known: _Known, record: Record, arguments: Signature) -> None:
         function = replace(known.function, id=str(known.id), jaxpr="", calls=1)
-        codes = tuple(dict.fromkeys(filter(None, map(self._code, _places(function)))))
+        self._write_loaded()
+        codes = tuple(dict.fromkeys(code for place in _places(function) for code in self._codes(place)))
         self._writer.write(
             wire.Recorded(
                 id=known.id,
@@ -299,15 +301,25 @@ class Recorder(Observer):
             )
         )
 
-    def _code(self, place: Place) -> wire.Code | None:
-        """The function that a place lies in."""
-        around = [d for d in self.files._of_file(place.path) if d.qualname == place.function]
-        found = [d for d in around if d.first <= place.line <= d.end]
-        if not found:
-            return None
-        one = max(found, key=lambda definition: definition.first)
-        lines = linecache.getlines(place.path)[one.first - 1 : one.end]
-        return wire.Code(place.path, one.qualname, one.first, one.end, wire.code_hash(lines))
+    def _write_loaded(self) -> None:
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if isinstance(file, str) and file not in self._loaded and self.files.owns(file):
+                self._loaded.add(file)
+                self._writer.write(wire.Loaded(self.files.path(file), wire.module_hash(linecache.getlines(file))))
+
+    def _codes(self, place: Place) -> Iterator[wire.Code]:
+        """The function that a place lies in, the outermost one around it, and what makes an object of its class."""
+        known = self.files._of_file(place.path)
+        around = [d for d in known if d.first <= place.line <= d.end]
+        inner = [d for d in around if d.qualname == place.function]
+        if not inner:
+            return
+        one = max(inner, key=lambda definition: definition.first)
+        made = f"{one.qualname.rpartition('.')[0]}.__init__"
+        lines = linecache.getlines(place.path)
+        for d in (one, min(around, key=lambda d: d.first), *(d for d in known if d.qualname == made)):
+            yield wire.Code(place.path, d.qualname, d.first, d.end, wire.code_hash(lines[d.first - 1 : d.end]))
 
     def _count(self, known: _Known) -> None:
         known.written = known.calls, known.compiles
@@ -364,6 +376,8 @@ def _plain(constant: Constant) -> Constant:
 
 def _places(function: TracedFunction) -> Iterator[Place]:
     yield Place(function.path, function.line, function=function.function)
+    if function.jitted_at is not None:
+        yield function.jitted_at
     for constant in function.constants:
         if constant.bound is not None:
             yield constant.bound

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 import typing
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from . import codec
 from .messages import Place, TracedFunction
 
-VERSION = 1
+VERSION = 2
 RUN_VARIABLE = "JAXSCOPE_RECORDING"
 """Environment variable that names the folder of the run to be recorded."""
 FOLDER = os.path.join(".jaxscope", "recordings")
@@ -78,6 +79,15 @@ class Code:
 
 
 @dataclass(frozen=True)
+class Loaded:
+    """A file of the user's had run, as a module or as the program, before what is recorded after this."""
+
+    path: str
+    hash: str
+    """`module_hash` of its lines."""
+
+
+@dataclass(frozen=True)
 class Recorded:
     """A function was traced under a signature that this process had not seen yet."""
 
@@ -89,7 +99,8 @@ class Recorded:
     cause: str
     """Why it was traced: `first call`, `new shape of x: f32[8] → f32[16]`."""
     codes: tuple[Code, ...]
-    """The function itself first, then the others that its constants are read in."""
+    """The function itself first, then the others that its constants are read in, the functions around all of these and
+    around the call, and `__init__` of the classes."""
     file_hash: str
     """`text_hash` of its file as it was when it ran."""
     static_hashes: dict[str, str]
@@ -159,7 +170,7 @@ class Fault:
     """File and line of each frame."""
 
 
-Event = Started | Devices | Recorded | Counted | Failed | Further | Ended | Fault
+Event = Started | Devices | Loaded | Recorded | Counted | Failed | Further | Ended | Fault
 _KINDS = {kind.__name__.lower(): kind for kind in typing.get_args(Event)}
 
 
@@ -190,6 +201,24 @@ def text_hash(text: str) -> str:
 def code_hash(lines: Iterable[str]) -> str:
     """Names the code of a function by its lines; blanks at their ends do not count."""
     return text_hash("\n".join(line.rstrip() for line in lines))
+
+
+_BLOCK = re.compile(r"(async\s+)?(def|class)\b|@")
+
+
+def module_hash(lines: Iterable[str]) -> str:
+    """Names what a file does outside of its functions and classes, by its lines; comments do not count.
+
+    It goes by indentation, so that it can be told of text that does not parse.
+    """
+    kept, outside = [], True
+    for line in lines:
+        if line.strip() and not line.lstrip().startswith("#"):
+            if not line[0].isspace():
+                outside = not _BLOCK.match(line)
+            if outside:
+                kept.append(line.rstrip())
+    return text_hash("\n".join(kept))
 
 
 # ---------------------------------------------------------------- folders
