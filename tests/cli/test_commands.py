@@ -108,6 +108,14 @@ def test_users_prints_go_to_standard_error(work: Path) -> None:
     assert "said by the user" in done.err
 
 
+@pytest.mark.parametrize("text", ["import no_such_module, jax\n", "raise SystemExit(0)\nimport jax\n"])
+def test_a_file_that_could_not_be_run_is_not_clean(text: str, work: Path) -> None:
+    (work / "bad.py").write_text(text)
+    assert jaxscope("check", "bad.py", "--no-trace", cwd=work).status == 0
+    assert jaxscope("check", "bad.py", "--trace", cwd=work).status == 2
+    assert jaxscope("check", "bad.py", "clean.py", "--trace", cwd=work).status == 0
+
+
 def test_no_code_runs_unless_it_is_asked_for(work: Path) -> None:
     (work / "case.py").write_text(CAPTURE + "\nopen('ran', 'w')\n")
     assert jaxscope("check", "case.py", cwd=work).status == 1

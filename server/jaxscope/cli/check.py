@@ -27,10 +27,14 @@ MOST_KEPT = 10 << 20
 """Bytes of source whose trees a process keeps, which takes some fifty times as much memory."""
 
 
+_NOT_LOOKED_AT = ("read", "syntax", "user-error", "timed-out", "crashed")
+"""Kinds of errors after which a file counts as not looked at, or not as asked."""
+
+
 def run(options: argparse.Namespace) -> int:
     """Prints the findings. Returns 1 when one is at or above `--fail-level`.
 
-    2 after a fault of ours, and when no file could be read.
+    2 after a fault of ours, and when no file could be read, or run where that was asked for.
     """
     # Syntax trees are many small objects that live to the end: looking for garbage among them takes half of the time.
     gc.disable()
@@ -59,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _unread(file: FileReport) -> bool:
-    return any(row.kind in ("read", "syntax") and row.path == file.path for row in file.errors)
+    return any(row.kind in _NOT_LOOKED_AT and row.path == file.path for row in file.errors)
 
 
 def _reports(every: list[Group], bar: bool) -> list[FileReport]:

@@ -61,8 +61,7 @@ class _Group:
                 continue  # its size may follow from shapes that nobody has
             # A constant made anew for each signature has a new key and the same name; one program may have several of
             # that name: `self.w` of two layers.
-            name: object = squeezed(constant.name) if constant.name else None
-            name = name or (constant.shape, constant.dtype, _first_place(constant))
+            name = squeezed(constant.name) if constant.name else _without_name(constant)
             key = (name, alike[name])
             alike[name] += 1
             kept = self.constants.get(key)
@@ -302,8 +301,8 @@ def _with_total(finding: Finding, path: str, line: int, total: str) -> Finding:
 def _containers(constants: list[Constant], config: Config) -> Iterator[tuple[str, list[Constant]]]:
     """Constants with what to call them: leaves of one container together when none of them is large by itself."""
     whole: dict[tuple[str, int], list[Constant]] = defaultdict(list)
-    for number, constant in enumerate(constants):
-        name = (constant.name or f"#{number}").partition("[")[0]
+    for constant in constants:
+        name = _without_name(constant) if constant.name is None else constant.name.partition("[")[0]
         # A local that is bound anew is another array, with a place of its own.
         bound = constant.bound if constant.holder == "made" else None
         whole[name, bound.line if bound is not None else 0].append(constant)
@@ -341,8 +340,10 @@ def _found(model: FileModel, traced: TracedFunction, seen: _Seen, spot: Spot) ->
     )
 
 
-def _first_place(constant: Constant) -> object:
+def _without_name(constant: Constant) -> str:
+    """Tells arrays without a name apart by what they are and where they are met; one line may make several."""
     place = constant.bound
     for read in constant.reads:
         place = place or next(iter(read.frames), None)
-    return None if place is None else (place.path, place.line, place.column)
+    at = (place.path, place.line, place.column) if place else None
+    return f"{constant.shape} {constant.dtype} {at}"

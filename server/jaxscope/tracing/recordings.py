@@ -254,7 +254,7 @@ class _Now:
         return found.get(name, [])
 
 
-@lru_cache(64)
+@lru_cache(1024)
 def _module_hash(text: str) -> str:
     return wire.module_hash(_LINE_END.split(text))
 
