@@ -129,7 +129,7 @@ check('captured against hoisted is measured', async () => {
   });
   await editor.lens(/f32\[32,700\].*FLOP/).first().waitFor();
   assert.equal(await editor.lens(/running…/).count(), 0);
-  await editor.picture('docs-timings');
+  await editor.picture('timings');
   await editor.panel.getByRole('tab', { name: 'Overview' }).click();
   await editor.panel.getByText(/StableHLO module|Captured against hoisted/i).first().waitFor();
   await editor.picture('panel-measured');
