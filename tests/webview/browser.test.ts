@@ -131,6 +131,7 @@ check("constants sort by a column, and say so", async () => {
   const names = () => editor.page.locator(".consts tbody .name").allInnerTexts();
   assert.deepEqual(await names(), ["W_UP", "W_DOWN", "W_QKV", "POS", "W_OUT"]);
   await editor.page.getByRole("button", { name: "Name" }).click();
+  await editor.settle();
   assert.deepEqual(await names(), ["POS", "W_DOWN", "W_OUT", "W_QKV", "W_UP"]);
   assert.equal(await editor.page.locator("th[aria-sort]").getAttribute("aria-sort"), "ascending");
 });
@@ -238,6 +239,7 @@ check("search counts rows, goes to the next, and says when there is none", async
   await editor.settle();
   assert.equal(await editor.page.locator(".hits").innerText(), "no match");
   await editor.page.keyboard.press("Escape");
+  await editor.settle();
   assert.equal(await editor.page.evaluate(() => document.activeElement?.getAttribute("role")), "listbox");
 });
 

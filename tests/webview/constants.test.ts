@@ -71,8 +71,10 @@ check("every column sorts, both ways, and says so", async () => {
   for (const title of ["Name", "Bound", "Type", "Bytes", "In the jaxpr", "Lowered to", "Read"]) {
     const button = view().getByRole("button", { name: title, exact: true });
     await button.click();
+    await editor.settle();
     const [first, order] = [await names(), await view().locator("th[aria-sort]").getAttribute("aria-sort")];
     await button.click();
+    await editor.settle();
     assert.equal(await view().locator("th[aria-sort]").count(), 1);
     assert.notEqual(await view().locator("th[aria-sort]").getAttribute("aria-sort"), order, title);
     assert.notDeepEqual(await names(), first, title);

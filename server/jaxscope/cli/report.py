@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jaxscope.ide.blocked import blocked_text
-from jaxscope.ide.workspace import FunctionFacts
+from jaxscope.ide.functions import FunctionFacts
 from jaxscope.project_settings import PROJECT_FILE, project_table
 from jaxscope.rules.finding import Finding, Refuted
 from jaxscope.tracing.evidence import distinct_bytes

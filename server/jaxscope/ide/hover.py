@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from jaxscope.ide.functions import FunctionFacts
 from jaxscope.ide.jaxpr import first_equations
 from jaxscope.ide.lens import Link, cost_texts, signature_text
 from jaxscope.ide.numbers import format_bytes, format_count, short_type
 from jaxscope.ide.recorded import counted, when
 from jaxscope.ide.situation import Situation
-from jaxscope.ide.workspace import FunctionFacts, Workspace
+from jaxscope.ide.workspace import Workspace
 from jaxscope.rules.finding import Finding
 from jaxscope.text.span import Position, Range
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, TracedFunction

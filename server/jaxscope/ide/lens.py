@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from jaxscope.ide.functions import FunctionFacts
 from jaxscope.ide.numbers import format_bytes, format_count, format_flops, format_run_seconds
 from jaxscope.ide.panel_model import Timings
 from jaxscope.ide.situation import Situation
-from jaxscope.ide.workspace import FunctionFacts, Workspace
+from jaxscope.ide.workspace import Workspace
 from jaxscope.tracing.evidence import distinct_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import TracedFunction
 

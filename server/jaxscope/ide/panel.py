@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Literal
 
+from jaxscope.ide.functions import FunctionFacts
 from jaxscope.ide.hover import unnamed
 from jaxscope.ide.lens import told
 from jaxscope.ide.numbers import format_seconds, short_type
@@ -24,7 +25,7 @@ from jaxscope.ide.panel_model import (
 from jaxscope.ide.recorded import counted, only_recorded, when
 from jaxscope.ide.signatures import named
 from jaxscope.ide.situation import Situation
-from jaxscope.ide.workspace import FunctionFacts, Workspace
+from jaxscope.ide.workspace import Workspace
 from jaxscope.rules.finding import Finding
 from jaxscope.text.span import Position
 from jaxscope.tracing.evidence import Evidence, text_hash

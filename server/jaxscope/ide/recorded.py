@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 
+from jaxscope.ide.functions import FunctionFacts
 from jaxscope.ide.numbers import format_count, format_seconds
 from jaxscope.ide.panel_model import OnlyRecorded
 from jaxscope.ide.situation import Situation
-from jaxscope.ide.workspace import FunctionFacts, Workspace
+from jaxscope.ide.workspace import Workspace
 from jaxscope.tracing.evidence import Evidence, text_hash
 from jaxscope.tracing.recorded_runs import Seen
 

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from jaxscope.ide.constants import constants_lowered
+from jaxscope.ide.functions import FunctionFacts
 from jaxscope.ide.panel_model import ConstantsLowered, ProgramText, Timings
 from jaxscope.ide.program import program_text
 from jaxscope.ide.recorded import only_recorded
 from jaxscope.ide.signatures import named
 from jaxscope.ide.situation import Activity
 from jaxscope.ide.timings import timings
-from jaxscope.ide.workspace import FunctionFacts
 from jaxscope.lsp.client import Client
 from jaxscope.lsp.documents import Document
 from jaxscope.lsp.folder import Folder, Signed

@@ -38,14 +38,12 @@ class Transform:
     """Structured control flow: takes its operands in the same call, and the body is traced on the spot."""
     argnums: tuple[str, ...] = ()
     """Options that hold positions of parameters; they shift when a parameter is inserted."""
-    argnames: tuple[str, ...] = ()
-    """Options that hold names of parameters."""
     per_argument: tuple[str, ...] = ()
     """Options with one entry (or one for all) per positional argument: `in_axes`, `in_specs`, `in_shardings`."""
     option_positions: tuple[tuple[int, str], ...] = ()
     """Options that may be given by position: (position, name)."""
     static: tuple[str, ...] = ()
-    """Those of `argnums` and `argnames` whose parameters are static."""
+    """Options that say which parameters are static, by position or by name."""
     takes_self: bool = False
     """It takes objects apart by itself (`eqx.filter_jit`, `nnx.jit`): a bound `self` or a callable object becomes an
     argument, not a constant."""
@@ -72,19 +70,17 @@ def words(text: str) -> tuple[str, ...]:
 _FUN = (Body(0, "fun"),)
 _F = (Body(0, "f"),)
 _JIT_NUMS = ("static_argnums", "donate_argnums")
-_JIT_NAMES = ("static_argnames", "donate_argnames")
 _STATIC = ("static_argnums", "static_argnames")
 _GRAD = ((1, "argnums"), (2, "has_aux"))
 _PURE = ("init", "apply")
 
 _TABLE = (
-    Transform("jax.jit", _FUN, True, False, False, _JIT_NUMS, _JIT_NAMES, ("in_shardings",), static=_STATIC),
+    Transform("jax.jit", _FUN, True, False, False, _JIT_NUMS, ("in_shardings",), static=_STATIC),
     Transform(
         "jax.experimental.pjit.pjit",
         _FUN,
         True,
         argnums=_JIT_NUMS,
-        argnames=_JIT_NAMES,
         per_argument=("in_shardings", "in_axis_resources"),
         option_positions=((1, "in_shardings"), (2, "out_shardings")),
         static=_STATIC,
@@ -105,7 +101,6 @@ _TABLE = (
         _FUN,
         True,
         argnums=_JIT_NUMS,
-        argnames=_JIT_NAMES,
         per_argument=("in_shardings",),
         static=_STATIC,
         takes_self=True,
@@ -159,14 +154,12 @@ _TABLE = (
         "jax.custom_vjp",
         _FUN,
         argnums=("nondiff_argnums",),
-        argnames=("nondiff_argnames",),
         option_positions=((1, "nondiff_argnums"),),
     ),
     Transform(
         "jax.custom_jvp",
         _FUN,
         argnums=("nondiff_argnums",),
-        argnames=("nondiff_argnames",),
         option_positions=((1, "nondiff_argnums"),),
     ),
     Transform("jax.named_call", _FUN),
