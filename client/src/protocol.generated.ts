@@ -123,6 +123,7 @@ export interface FindingRow {
   readonly line: number;
   readonly column: number;
   readonly message: string;
+  /** `static`, `traced`, `both`, or `recorded` where a recorded run showed it. */
   readonly evidence: string;
   /** Title of the fix, when one is offered. */
   readonly fix: string | null;

@@ -96,7 +96,8 @@ const measureButton = (context: Context, model: PanelModel): TemplateResult =>
 
 export function findings(context: Context, model: PanelModel): TemplateResult {
   const traced = model.findings.filter(({ evidence }) => evidence !== "static").length;
-  const seen = traced === model.findings.length ? `${traced} seen in the trace` : `${traced} seen in the trace, the others inferred`;
+  const where = model.findings.some(({ evidence }) => evidence === "recorded") ? "a recorded run" : "the trace";
+  const seen = `${traced} seen in ${where}${traced === model.findings.length ? "" : ", the others inferred"}`;
   return html`${model.findings.length > 0 ? html`<h2>Findings <span class="aside">${traced > 0 ? seen : "inferred"}</span></h2>
       <ul class="finds" @keydown=${moveFocus}>${model.findings.map((finding) => findingRow(context, finding))}</ul>` : nothing}
     ${refuted(context, model)}`;

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from jaxscope.ide.signatures import named, ranked
 from jaxscope.rules.finding import Finding
 from jaxscope.semantics.model import FileModel, Function, TracedSite
+from jaxscope.tracing.evidence import is_recorded
 from jaxscope.worker.jaxscope_worker.wire.messages import NotTraced, TracedFunction, TraceReply
 
 
@@ -111,8 +112,3 @@ def _owner(found: Mapping[_Key, _Parts], finding: Finding, path: str) -> _Key | 
             if function and function.range.contains(finding.range.start):
                 return key
     return next(iter(same), None)
-
-
-def is_recorded(item: TracedFunction) -> bool:
-    """Is it from a recorded run? Those keep no program."""
-    return not item.jaxpr

@@ -202,8 +202,9 @@ def _name(workspace: Workspace, finding: Finding) -> str:
         text += f"  # {format_bytes(total)}" if total is not None else ""
         lines.append(f"```python\n{text}\n```")
     lines.append(f"{finding.message}." if not finding.message.endswith(".") else finding.message)
-    lines.append({"static": "Inferred from the source.", "traced": "Seen in the trace."}.get(
-        finding.evidence, "Inferred from the source and seen in the trace."
+    seen = "seen in a recorded run" if finding.recorded else "seen in the trace"
+    lines.append({"static": "Inferred from the source.", "traced": f"{seen.capitalize()}."}.get(
+        finding.evidence, f"Inferred from the source and {seen}."
     ))  # fmt: skip
     for related in finding.related[:3]:
         lines.append(f"{place_text(finding.path, related.path, related.line)} {related.message}")

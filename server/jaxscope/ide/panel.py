@@ -256,7 +256,7 @@ def _finding(item: Finding) -> FindingRow:
         line=item.range.start.line,
         column=item.range.start.column,
         message=item.message,
-        evidence=item.evidence,
+        evidence="recorded" if item.recorded else item.evidence,
         fix=item.fixes[0].title if item.fixes else None,
     )
 

@@ -153,6 +153,7 @@ class FindingRow:
     column: int
     message: str
     evidence: str
+    """`static`, `traced`, `both`, or `recorded` where a recorded run showed it."""
     fix: str | None
     """Title of the fix, when one is offered."""
 

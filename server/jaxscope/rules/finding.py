@@ -69,6 +69,8 @@ class Finding:
     fixes: tuple[FixOffer, ...] = ()
     refused: str | None = None
     """Why no fix is offered, in one sentence."""
+    recorded: bool = False
+    """Was it a recorded run that showed it, not a trace of the present text?"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from jaxscope.rules.finding import ArrayFacts, Finding, FixOffer, Refuted, Relat
 from jaxscope.rules.traced_places import Spot, also_read, spot_of
 from jaxscope.semantics.model import FileModel, Function, squeezed
 from jaxscope.text.figures import format_bytes, long_type
+from jaxscope.tracing.evidence import is_recorded
 from jaxscope.tracing.totals import passing
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, TracedFunction, TraceReply
 
@@ -91,6 +92,8 @@ def merge(model: FileModel, claims: list[Claim], evidence: TraceReply, config: C
         if path == model.path:
             findings += _added(model, group, left, findings, config)
             findings += _small_ones(model, group, left, findings[before:], config)
+        if all(map(is_recorded, group.traced)):
+            findings[before:] = [replace(one, recorded=one.evidence != "static") for one in findings[before:]]
         if total := passing(group.traced, evidence):
             findings[before:] = [_with_total(finding, path, line, total) for finding in findings[before:]]
     findings += [claim.finding for claim in claims]
@@ -222,14 +225,16 @@ def _reads(model: FileModel, seen: _Seen, spot: Spot) -> Iterator[Related]:
 
 def _reason(claim: Claim, matches: list[Constant], group: _Group) -> str:
     finding = claim.finding
-    signature = ", ".join(parameter.type for parameter in group.traced[0].parameters)
+    traced = group.traced[0]
+    signature = ", ".join(parameter.type for parameter in traced.parameters)
+    how = "recorded" if is_recorded(traced) else "traced"
     if matches:
         seen = _Seen(matches)
         return (
-            f"traced with ({signature}), `{finding.name}` is {_type(seen)} of {format_bytes(seen.total)}: "
+            f"{how} with ({signature}), `{finding.name}` is {_type(seen)} of {format_bytes(seen.total)}: "
             "below the threshold"
         )
-    return f"traced with ({signature}), `{finding.function}` has no such constant"
+    return f"{how} with ({signature}), `{finding.function}` has no such constant"
 
 
 def _type(seen: _Seen) -> str:

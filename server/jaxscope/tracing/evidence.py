@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Hello, TraceReply
+from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Hello, TracedFunction, TraceReply
 from jaxscope.worker.jaxscope_worker.wire.recording import text_hash as text_hash
 
 
 def distinct_bytes(constants: Iterable[Constant]) -> int:
     """Bytes that captured arrays take together; one that is captured under several names counts once."""
     return sum({item.key or -index: item.bytes for index, item in enumerate(constants, 1)}.values())
+
+
+def is_recorded(item: TracedFunction) -> bool:
+    """Is it from a recorded run? Those keep no program."""
+    return not item.jaxpr
 
 
 @dataclass(frozen=True, slots=True)

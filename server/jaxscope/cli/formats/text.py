@@ -48,7 +48,7 @@ def _finding(item: Finding, indexes: Mapping[str, LineIndex], style: Style) -> I
     start = item.range.start
     place = style.paint(f"{shown_path(item.path)}:{start.line}:{start.column}:", "bold")
     label = style.paint(item.severity, item.severity)
-    seen = "" if item.evidence == "static" else " [traced]"
+    seen = "" if item.evidence == "static" else " [recorded]" if item.recorded else " [traced]"
     yield f"{place} {label} {style.paint(item.rule, 'bold')}: {item.message}{seen}"
     margin = " " * len(str(start.line))
     index = indexes.get(item.path)
