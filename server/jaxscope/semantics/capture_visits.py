@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jaxscope.semantics.capture import Capture
 from jaxscope.semantics.scopes import Scope
+from jaxscope.semantics.sites import Site
 
 _DEEPEST = 16
 _NEVER = _DEEPEST + 2
@@ -14,11 +15,22 @@ Step = tuple[Scope, "bool | None"]
 """A function whose code runs while tracing (None), or of which it was asked whether it is compiled by itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class TracedCode:
+    """The code that runs while the function of one site is traced. Functions that are compiled by themselves have a
+    site of their own."""
+
+    site: Site
+    scopes: tuple[Scope, ...]
+    """The function's own scope first, then those inside it and those of the functions that it calls or hands on."""
+
+
 @dataclass(slots=True)
 class Found:
     """What the walks through one chunk's sites gave."""
 
     captures: list[Capture]
+    code: list[TracedCode]
     reached: set[Scope]
     """Functions whose code runs while tracing."""
     enclosed: frozenset[Scope]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from jaxscope.semantics import branches, derivatives, purity
 from jaxscope.semantics.arguments import Given, arguments, bind, parameters
-from jaxscope.semantics.capture import Capture, Mark
+from jaxscope.semantics.capture import Mark
 from jaxscope.semantics.capture_list import CaptureList, written
 from jaxscope.semantics.capture_origin import Origin
 from jaxscope.semantics.capture_parameters import OutsideParameters, all_tracers
-from jaxscope.semantics.capture_visits import Found, Visits
+from jaxscope.semantics.capture_visits import Found, TracedCode, Visits
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.scopes import Read, Scope, facts_of
@@ -57,11 +57,12 @@ class Walk:
         self.custom: list[Transformed] = []
         """Functions with derivatives of their own that were met."""
 
-    def run(self) -> list[Capture]:
+    def run(self) -> None:
+        """Adds to what is found in the chunk."""
         value = self.site.value(self.ev, self.model)
         target = peel(self.ev, value) if value is not None else Target()
         if target.function is None or value is None:
-            return []
+            return
         function = target.function
         for bound in target.partials:
             self.outside.take_partial(bound)
@@ -70,19 +71,22 @@ class Walk:
         self.custom += derivatives.custom_in(value)
         self._walk(function.scope, frame)
         self._derivatives(target, frame)
-        return list(self.list.found.values())
+        self.chunk.captures += self.list.found.values()
+        self.chunk.code.append(TracedCode(self.site, self._walked()))
 
     def _derivatives(self, target: Target, frame: Frame) -> None:
         """Goes into the rules of functions with their own derivatives, if anything is differentiated."""
         if not self.custom:
             return
-        walked = dict.fromkeys(scope for scope, asked in self.visits.trail if asked is None)
-        if any(entry.differentiates for entry in target.chain) or derivatives.mentioned(self.ev, walked):
+        if any(entry.differentiates for entry in target.chain) or derivatives.mentioned(self.ev, self._walked()):
             for function in self.custom:  # the functions gone into may add to these
                 for rule in derivatives.rules_of(self.ev, function):
                     if isinstance(rule, FunctionValue):
                         rule = replace(rule, frame=self._home(rule.frame, self.chunk.reached))
                     self._enter(rule, None, frame)
+
+    def _walked(self) -> tuple[Scope, ...]:
+        return tuple(dict.fromkeys(scope for scope, asked in self.visits.trail if asked is None))
 
     def _home(self, frame: Frame, traced: Collection[Scope] = ()) -> Frame:
         """`frame`, as it is while tracing when its function is traced."""

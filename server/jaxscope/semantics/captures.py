@@ -1,9 +1,10 @@
-"""The captures of a file: one walk for each compiled function, kept until something changes that it looked at."""
+"""The captures of a file and the code that it traces: one walk for each compiled function, kept until something changes
+that it looked at."""
 
 from __future__ import annotations
 
 from jaxscope.semantics.capture import Capture
-from jaxscope.semantics.capture_visits import Found
+from jaxscope.semantics.capture_visits import Found, TracedCode
 from jaxscope.semantics.capture_walk import Walk
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.model import FileModel
@@ -14,7 +15,17 @@ from jaxscope.source.module import Chunk
 
 def captures_of(model: FileModel) -> list[Capture]:
     """Captures of every compiled function of the file."""
-    kept: list[Capture] | None = model.derived.get("captures")
+    return [capture for one in _found(model) for capture in one.captures]
+
+
+def traced_code_of(model: FileModel) -> list[TracedCode]:
+    """What runs while each compiled function of the file is traced, in source order of the sites."""
+    found = [code for one in _found(model) for code in one.code]
+    return sorted(found, key=lambda code: model.place_key(code.site.scope, code.site.node))
+
+
+def _found(model: FileModel) -> list[Found]:
+    kept: list[Found] | None = model.derived.get("captures")
     if kept is None:
         kept = model.derived["captures"] = _Survey(model).run()
     return kept
@@ -28,7 +39,7 @@ class _Survey:
         self.compiled = frozenset(site.function for site in model.sites)
         self.reached: set[Scope] = set(self.compiled)
 
-    def run(self) -> list[Capture]:
+    def run(self) -> list[Found]:
         by_chunk: dict[Chunk, list[Site]] = {}
         for site in self.model.sites:
             by_chunk.setdefault(site.scope.chunk, []).append(site)
@@ -40,7 +51,7 @@ class _Survey:
                 if one is None or one.enclosed != enclosed:
                     found[chunk] = one = self._of_chunk(chunk, sites, enclosed)
                 self.reached |= one.reached
-        return [capture for one in found.values() for capture in one.captures]
+        return list(found.values())
 
     def _enclosed(self, sites: list[Site]) -> frozenset[Scope]:
         around: set[Scope] = set()
@@ -62,9 +73,9 @@ class _Survey:
             del chunk.facts["captures"]
 
         def work(ev: Evaluator) -> Found:
-            found = Found([], set(), enclosed, {})
+            found = Found([], [], set(), enclosed, {})
             for site in sites:
-                found.captures += Walk(self.model, self.compiled, ev, site, found).run()
+                Walk(self.model, self.compiled, ev, site, found).run()
             return found
 
         found: Found = self.model.kept(chunk, "captures", work)

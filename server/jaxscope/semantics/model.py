@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from jaxscope.semantics.project import Project
 
 
-_KEPT = {"sites", "captures"}
-
-
 @dataclass(slots=True)
 class Kept:
     """Something worked out about a chunk, and what it rests on."""
@@ -63,16 +60,12 @@ class FileModel:
         old, new = previous.module.chunks, self.module.chunks
         change = change_between(_pairs(set(old) - set(new)), _pairs(set(new) - set(old)))
         for chunk in new:
-            for name in chunk.facts.keys() & _KEPT:
-                if self.x64 != previous.x64 or change.touches(chunk.facts[name].rests_on):
-                    del chunk.facts[name]
+            _drop(chunk, lambda rests_on: self.x64 != previous.x64 or change.touches(rests_on))
 
     def other_file_changed(self, path: str | None) -> None:
         """Drops what rests on another file; None: on anything outside this one, found or not."""
         for chunk in self.module.chunks:
-            for name in chunk.facts.keys() & _KEPT:
-                if path is None or path in chunk.facts[name].rests_on.paths:
-                    del chunk.facts[name]
+            _drop(chunk, lambda rests_on: path is None or path in rests_on.paths)
         self.derived.clear()
         self.__dict__.pop("sites", None)
         self.__dict__.pop("traced", None)
@@ -388,6 +381,13 @@ class FileModel:
     def runs_when_imported(self) -> str | None:
         """Why importing the file would run a program; None when it only defines things."""
         return programs.reason(self)
+
+
+def _drop(chunk: Chunk, is_gone: Callable[[Dependencies], bool]) -> None:
+    """Drops what was worked out about a chunk and rests on something that is gone."""
+    for name, kept in list(chunk.facts.items()):
+        if isinstance(kept, Kept) and is_gone(kept.rests_on):
+            del chunk.facts[name]
 
 
 def _pairs(chunks: Iterable[Chunk]) -> list[tuple[Chunk, ChunkFacts]]:

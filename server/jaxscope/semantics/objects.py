@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from jaxscope.semantics.annotations import annotated
 from jaxscope.semantics.arguments import Given, bind, parameters
 from jaxscope.semantics.frames import Frame
-from jaxscope.semantics.scopes import AttributeWrite, Binding, Scope
+from jaxscope.semantics.scope_builder import last_name
+from jaxscope.semantics.scopes import AttributeWrite, Binding, Scope, facts_of
 from jaxscope.semantics.values import (
     TRACER,
     UNKNOWN,
@@ -277,13 +278,27 @@ def calls_of(ev: Evaluator, scope: Scope, frame: Frame) -> list[tuple[ast.Call, 
     cls = scope.parent if scope.parent is not None and scope.parent.kind == "class" else None
     wanted = cls if cls is not None and scope.name == "__init__" else scope
     names = {wanted.name, *ev.other_names(frame.model, wanted.name)}
+    if cls is not None and scope.name == "__call__":
+        names |= _instances(ev, cls, frame)
     found = []
     for name in names - {"<lambda>"}:
         for call, where in ev.calls_named(frame.model, name):
             value = ev.evaluate(call.func, where, ev.generic_frame(where, frame.model))
             method = value == UNKNOWN and cls is not None and isinstance(call.func, ast.Attribute)
+            if isinstance(value, Instance):
+                value = attribute(ev, value, "__call__")
             if called_scope(value) is wanted or method:
                 found.append((call, where))
+    return found
+
+
+def _instances(ev: Evaluator, cls: Scope, frame: Frame) -> set[str]:
+    """Names given to the objects of a class where they are made, and the empty one for those called on the spot."""
+    found = {""}
+    for call, where in ev.calls_named(frame.model, cls.name):
+        statement = facts_of(where.chunk).parents.get(id(call))
+        if isinstance(statement, ast.Assign):
+            found |= {last_name(target) for target in statement.targets}
     return found
 
 

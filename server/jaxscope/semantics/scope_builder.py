@@ -53,12 +53,13 @@ class Builder:
     def _leave(self, saved: tuple[Scope, Block]) -> None:
         self.scope, self.block = saved
 
-    def _inner_block(self, statements: list[ast.stmt], loop: bool = False) -> None:
+    def _inner_block(self, statements: list[ast.stmt], loop: ast.stmt | None = None) -> None:
         self.blocks += 1
         saved = self.block
         self.block = (*saved, self.blocks)
-        if loop:
+        if loop is not None:
             self.scope.loops.add(self.blocks)
+            self.facts.loops[self.blocks] = loop
         self._body(statements)
         self.block = saved
 
@@ -167,14 +168,14 @@ class Builder:
     def _stmt_For(self, node: ast.For | ast.AsyncFor) -> None:
         self._expr(node.iter, node)
         self._target(node.target, node, node.iter, kind="iteration")
-        self._inner_block(node.body, loop=True)
+        self._inner_block(node.body, loop=node)
         self._inner_block(node.orelse)
 
     _stmt_AsyncFor = _stmt_For
 
     def _stmt_While(self, node: ast.While) -> None:
         self._expr(node.test, node)
-        self._inner_block(node.body, loop=True)
+        self._inner_block(node.body, loop=node)
         self._inner_block(node.orelse)
 
     def _stmt_If(self, node: ast.If) -> None:

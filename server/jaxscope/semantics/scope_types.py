@@ -143,6 +143,8 @@ class ChunkFacts:
     """Block of each name that is read and of each returned expression, by `id` of its tree."""
     conditions: dict[int, tuple[ast.expr, bool]] = field(default_factory=dict)
     """Blocks that run when a test comes out true, or false."""
+    loops: dict[int, ast.stmt] = field(default_factory=dict)
+    """The loops whose bodies blocks are."""
     calls: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=dict)
     """Calls by the last component of what is called; empty for the result of another call."""
     decorated: list[tuple[Binding, Scope]] = field(default_factory=list)

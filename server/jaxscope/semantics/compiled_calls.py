@@ -1,0 +1,108 @@
+"""Where compiled functions are called: by their own name, aliases, attributes, in containers, from other files."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from jaxscope.semantics import objects
+from jaxscope.semantics.arguments import parameters
+from jaxscope.semantics.scopes import Block, Scope, facts_of
+from jaxscope.semantics.sites import Target, leading, peel, static_options, static_parameters
+from jaxscope.semantics.values import FunctionValue, Instance, Transformed, Value
+
+if TYPE_CHECKING:
+    from jaxscope.semantics.evaluate import Evaluator
+    from jaxscope.semantics.model import FileModel
+    from jaxscope.source.module import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledCall:
+    """One call of a compiled function. Holds no values: it outlives the evaluation that found it."""
+
+    node: ast.Call
+    scope: Scope
+    """Where that stands."""
+    block: Block
+    function: Scope
+    """The compiled function, possibly of another file."""
+    compiled_at: ast.expr
+    """The decorator or call that compiles it: the `node` of its `Site`, possibly of another file."""
+    given: tuple[tuple[str, ast.expr], ...]
+    """Arguments by parameter of the function, as far as they can be told; `self` and what `partial` binds left out."""
+    starred: bool
+    """Are there `*args` or `**kwargs`?"""
+    statics: tuple[str, ...]
+    """Names of the static parameters."""
+    receiver: bool
+    """Is it a method of an object (`self` is a parameter of the function that `given` leaves out)?"""
+
+    def argument(self, name: str) -> ast.expr | None:
+        """What is given for a parameter."""
+        return next((value for key, value in self.given if key == name), None)
+
+
+def compiled_calls_of(model: FileModel) -> list[CompiledCall]:
+    """Every call in the file of a function that is compiled, here or in another file, in source order."""
+    found: list[CompiledCall] = []
+    for chunk in model.module.chunks:
+        found += model.kept(chunk, "compiled_calls", partial(_of_chunk, model, chunk))
+    return found
+
+
+def _of_chunk(model: FileModel, chunk: Chunk, ev: Evaluator) -> list[CompiledCall]:
+    found = []
+    for scope in facts_of(chunk).scopes:
+        for call, block in scope.calls:
+            value = ev.evaluate(call.func, scope, ev.generic_frame(scope, model))
+            compiled = _compiled(ev, value)
+            target = peel(ev, value) if compiled is not None else Target()
+            if compiled is not None and target.function is not None:
+                found.append(_call(call, scope, block, compiled, target, target.function))
+    return sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset))
+
+
+def _compiled(ev: Evaluator, value: Value) -> Transformed | None:
+    """The outermost layer of a callable that compiles."""
+    if isinstance(value, Instance):
+        value = objects.attribute(ev, value, "__call__")
+    while isinstance(value, Transformed):
+        if value.transform.is_jit:
+            return value
+        value = value.target
+    return None
+
+
+def _call(
+    node: ast.Call, scope: Scope, block: Block, compiled: Transformed, target: Target, function: FunctionValue
+) -> CompiledCall:
+    nums, names = static_options(compiled)
+    given, starred = _given(node, target, function)
+    if compiled.call in getattr(function.scope.node, "decorator_list", ()):
+        target = replace(target, function=replace(function, bound=None))  # `self` is a parameter of what is compiled
+    return CompiledCall(
+        node,
+        scope,
+        block,
+        function.scope,
+        compiled.call,
+        given,
+        starred,
+        static_parameters(target, nums, names),
+        function.bound is not None,
+    )
+
+
+def _given(node: ast.Call, target: Target, function: FunctionValue) -> tuple[tuple[tuple[str, ast.expr], ...], bool]:
+    own = [""] * leading(target) + parameters(function.scope.function_node)[function.bound is not None :]
+    for bound in reversed(target.partials):
+        own = own[len(bound.args) :]
+    found: list[tuple[str, ast.expr]] = []
+    plain = node.args
+    starred = next((number for number, one in enumerate(plain) if isinstance(one, ast.Starred)), None)
+    found += [(name, one) for name, one in zip(own, plain[:starred], strict=False) if name]
+    found += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg is not None]
+    return tuple(found), starred is not None or any(keyword.arg is None for keyword in node.keywords)
