@@ -3,20 +3,21 @@
 A section is a heading with one `python` block, or several whose first line is `# file: NAME.py`. Every finding must be
 expected by a caret comment (see `marked.py`) and every expectation met. A block that begins with `# traced: ENTRY` is
 also judged after a trace in which ENTRY ran; the trace is kept beside the spec, under `recorded/`, and where JAX is at
-hand the same expectations are held against a live one. `# settings: key = value` sets a setting.
+hand the same expectations are held against a live one. `# settings: key = value` sets a setting. A file is about the
+rule that its name begins with: what other rules say of its examples is not looked at.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from marked import Expected, Marked, parse
 
 from jaxscope.config import Config, with_values
-from jaxscope.rules.base import Context, Judgement, judge
+from jaxscope.rules.base import Context, Judgement, all_rules, judge
 from jaxscope.semantics.project import Project
 from jaxscope.tracing import planning
 from jaxscope.worker.jaxscope_worker.wire.codec import from_json, to_json
@@ -49,7 +50,13 @@ class Example:
         """Its settings."""
         config = with_values(Config(), self.settings)
         assert isinstance(config, Config)
-        return config
+        return replace(config, rules={name: "ignore" for name in all_rules() if name != self.rule})
+
+    @property
+    def rule(self) -> str:
+        """The rule that it is about."""
+        stem = self.spec.stem.replace("_", "-")
+        return max((name for name in all_rules() if stem.startswith(name)), key=len)
 
     def write(self, folder: Path) -> None:
         """Puts its files into `folder`."""
