@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,21 +16,29 @@ from jaxscope.rules.finding import Finding
 from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import Range
 
+FIX_ALL: Literal["source.fixAll.jaxscope"] = "source.fixAll.jaxscope"
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One entry. Exactly one of `change`, `fixes`, `measures` and `disabled` says what it does."""
+    """One entry. Of `change`, `fixes`, `fixes_all`, `measures`, `shows` and `disabled` one says what it does."""
 
     title: str
-    kind: Literal["quickfix", "source"]
+    kind: Literal["quickfix", "source", "source.fixAll.jaxscope"]
     findings: tuple[Finding, ...]
     preferred: bool = False
     change: SourceChange | None = None
     """An edit that needs no proof."""
     fixes: bool = False
     """The fix of `findings`: planned again, verified and applied by the server."""
+    preview: bool = False
+    """Is the fix shown before it is applied?"""
+    fixes_all: bool = False
+    """All safe fixes of the file."""
     measures: str = ""
     """The function whose costs the client shows."""
+    shows: Refusal | None = None
+    """The place that prevents a fix, and how."""
     disabled: str = ""
     """Why it cannot be done."""
 
@@ -38,8 +47,8 @@ def actions(workspace: Workspace, path: str, place: Range, situation: Situation)
     """The actions for a selection, the preferred one first."""
     here = [
         finding
-        for finding in workspace.judgement(path).findings
-        if finding.path == path and finding.range.start <= place.end and place.start <= finding.range.end
+        for finding in workspace.findings(path)
+        if finding.range.start <= place.end and place.start <= finding.range.end
     ]
     found: list[Action] = []
     for finding in here:
@@ -48,6 +57,12 @@ def actions(workspace: Workspace, path: str, place: Range, situation: Situation)
     for finding in {(item.rule, item.range.start.line): item for item in here}.values():
         found += _ignore(workspace, finding)
     return found + _measure(workspace, path, place, here, situation)
+
+
+def fix_all(workspace: Workspace, path: str) -> list[Action]:
+    """All safe fixes of a file in one action, where it has any."""
+    found = tuple(fix.safe(workspace, path))
+    return [Action("Fix all jaxscope findings that are safe to fix", FIX_ALL, found, fixes_all=True)] if found else []
 
 
 def _fixes(workspace: Workspace, finding: Finding) -> list[Action]:
@@ -59,8 +74,21 @@ def _fixes(workspace: Workspace, finding: Finding) -> list[Action]:
         return [Action(title, "quickfix", (finding,), disabled=reason)]
     planned = fix.prepare(workspace, finding)
     if isinstance(planned, Refusal):
-        return [Action(title, "quickfix", (finding,), disabled=fix.refused(planned, finding.path))]
-    return [Action(title, "quickfix", (finding,), preferred=finding.fixes[0].safety == "safe", fixes=True)]
+        return _refused(title, finding, planned)
+    safe = finding.fixes[0].safety == "safe"
+    return [
+        Action(title, "quickfix", (finding,), preferred=safe, fixes=True),
+        Action(f"{title} (preview)", "quickfix", (finding,), fixes=True, preview=True),
+    ]
+
+
+def _refused(title: str, finding: Finding, refusal: Refusal) -> list[Action]:
+    """The fix that is not offered, and the way to the place that prevents it."""
+    disabled = Action(title, "quickfix", (finding,), disabled=fix.refused(refusal, finding.path))
+    if not refusal.line:
+        return [disabled]
+    where = f"{os.path.basename(refusal.path)}:{refusal.line}"
+    return [disabled, Action(f"Show why not: {title} ({where})", "quickfix", (finding,), shows=refusal)]
 
 
 def _all(workspace: Workspace, path: str, here: list[Finding]) -> list[Action]:
@@ -69,7 +97,7 @@ def _all(workspace: Workspace, path: str, here: list[Finding]) -> list[Action]:
     for function in dict.fromkeys(item.function for item in here):
         every = [
             item
-            for item in workspace.judgement(path).findings
+            for item in workspace.findings(path)
             if item.function == function and item.rule == "captured-array" and fix.fixable(item)
         ]
         names = list({item.name: item for item in every}.values())

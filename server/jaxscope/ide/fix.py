@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 
 from jaxscope.ide.numbers import short_type
+from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
 from jaxscope.refactor import hoist_argument
 from jaxscope.refactor.change import Hoist, Refusal
-from jaxscope.rules.finding import Finding
+from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
-from jaxscope.text.span import Position, Span
+from jaxscope.text.span import Position, Range, Span
 from jaxscope.tracing import planning
 from jaxscope.tracing.signatures import declared_signatures
 from jaxscope.worker.jaxscope_worker.wire.messages import (
@@ -41,6 +43,17 @@ def fixable(finding: Finding) -> bool:
     return any(offer.kind in _PLANNERS for offer in finding.fixes)
 
 
+def safe(workspace: Workspace, path: str) -> list[Finding]:
+    """The findings of a file that may be fixed without asking. A hint only says that something may be so."""
+    least = SEVERITIES.index("warning")
+    return [
+        item
+        for item in workspace.findings(path)
+        if SEVERITIES.index(item.severity) >= least
+        and any(offer.kind in _PLANNERS and offer.safety == "safe" for offer in item.fixes)
+    ]
+
+
 def prepare(workspace: Workspace, finding: Finding) -> SourceChange | Refusal:
     """The change that fixes one finding."""
     plans = workspace.plans(finding.path)
@@ -50,38 +63,85 @@ def prepare(workspace: Workspace, finding: Finding) -> SourceChange | Refusal:
 
 
 def prepare_all(workspace: Workspace, findings: Sequence[Finding]) -> SourceChange | Refusal:
-    """One change that fixes several findings, each planned on the text that the one before leaves."""
+    """One change that fixes several findings, or why one of them cannot be fixed."""
     if len(findings) == 1:
         return prepare(workspace, findings[0])
-    originals: dict[str, str] = {}
-    doubts: list[Refusal] = []
-    scratch = _scratch(workspace)
+    plans = Plans(workspace)
     for finding in findings:
-        change = _plan(scratch, finding)
+        if refusal := plans.add(finding):
+            return refusal
+    return plans.change()
+
+
+class Plans:
+    """Fixes that are made together: each is planned on the texts that those before it leave.
+
+    It has texts of its own, those of the moment when it was made, so that any thread may use it.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._scratch = _scratch(workspace)
+        self._originals: dict[str, str] = {}
+        self.doubts: dict[Finding, tuple[Refusal, ...]] = {}
+        """By finding that a fix was planned for."""
+
+    def add(self, finding: Finding, within: str | None = None) -> Refusal | None:
+        """Plans one more fix; why it cannot be. `within`: the only file that may be changed."""
+        change = _plan(self._scratch, self._moved(finding))
         if isinstance(change, Refusal):
             return change
-        doubts += change.doubts if isinstance(change, Hoist) else ()
+        outside = next((file for file in change.files if within not in (None, file.path)), None)
+        if outside is not None:
+            return Refusal("The fix changes another file, too.", outside.path, 0)
+        self.doubts[finding] = change.doubts if isinstance(change, Hoist) else ()
         for file in change.files:
-            originals.setdefault(file.path, file.original)
-            scratch.set_text(file.path, file.changed)
-    files = []
-    for path, original in originals.items():
-        module = scratch.module(path)
-        files.append(FileChange(path, original, line_edits(original, module.text if module else original)))
-    return Hoist(tuple(files), tuple(doubts))
+            self._originals.setdefault(file.path, file.original)
+            self._scratch.set_text(file.path, file.changed)
+        return None
+
+    def change(self) -> Hoist:
+        """All fixes planned so far, as one change of the texts as they were."""
+        files = []
+        for path, original in self._originals.items():
+            module = self._scratch.module(path)
+            files.append(FileChange(path, original, line_edits(original, module.text if module else original)))
+        return Hoist(tuple(files), tuple(doubt for doubts in self.doubts.values() for doubt in doubts))
+
+    def _moved(self, finding: Finding) -> Finding:
+        """`finding` on the line where it is by now."""
+        original, module = self._originals.get(finding.path), self._scratch.module(finding.path)
+        if original is None or module is None:
+            return finding
+        start = finding.range.start
+        line = LineMap(original, module.text).forward(start.line) or start.line
+        moved = Range(Position(line, start.column), Position(line, start.column + len(finding.name)))
+        return dataclasses.replace(finding, range=moved)
 
 
 def line_edits(old: str, new: str) -> TextEdit:
-    """The edits that turn `old` into `new`, in whole lines; equal lines are not touched."""
+    """The edits that turn `old` into `new`, in lines that differ and there only where they do."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     starts = [0]
     for line in before:
         starts.append(starts[-1] + len(line))
-    return TextEdit.of(
-        Edit(Span(starts[a], starts[b]), "".join(after[c:d]))
-        for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-        if tag != "equal"
-    )
+    edits = []
+    for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "replace" and b - a == d - c:
+            edits += [_within_line(starts[a + row], before[a + row], after[c + row]) for row in range(b - a)]
+        elif tag != "equal":
+            edits.append(Edit(Span(starts[a], starts[b]), "".join(after[c:d])))
+    return TextEdit.of(edits)
+
+
+def _within_line(start: int, old: str, new: str) -> Edit:
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    return Edit(Span(start + head, start + len(old) - tail), new[head : len(new) - tail])
+
+
+def _alike(one: str, other: str) -> int:
+    """Length of the common beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _plan(project: Project, finding: Finding) -> SourceChange | Refusal:

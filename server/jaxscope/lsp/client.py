@@ -36,6 +36,11 @@ class Client:
         self.columns = Columns(choose_encoding(general.position_encodings if general else None))
         edit = workspace.workspace_edit if workspace else None
         self.versioned_edits = bool(edit and edit.document_changes)
+        self.annotated_edits = bool(self.versioned_edits and edit and edit.change_annotation_support)
+        """Does it show what each edit is for, and ask before those that want to be confirmed?"""
+        self._refactorings = bool(edit and edit.metadata_support)
+        show = window.show_document if window else None
+        self.shows_documents = bool(show and show.support)
         self.applies_edits = bool(workspace and workspace.apply_edit)
         self.work_done_progress = bool(window and window.work_done_progress)
         self._refreshes = bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
@@ -92,12 +97,23 @@ class Client:
             return None
         return chosen.title if chosen else None
 
-    async def apply(self, edit: types.WorkspaceEdit, label: str) -> str | None:
-        """Has the client make an edit. None when it did, else why it did not, as far as it says."""
+    async def apply(self, edit: types.WorkspaceEdit, label: str, refactoring: bool = True) -> str | None:
+        """Has the client make an edit. None when it did, else why it did not, as far as it says.
+
+        A `refactoring` is one that the user asked for: editors may save its files together.
+        """
         if not self.applies_edits:
             return "this editor makes no edits for a server"
-        reply = await self._server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit=edit, label=label))
+        metadata = types.WorkspaceEditMetadata(is_refactoring=refactoring) if self._refactorings else None
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=label, metadata=metadata)
+        reply = await self._server.workspace_apply_edit_async(params)
         return None if reply.applied else reply.failure_reason or "the editor did not make the edit"
+
+    async def show(self, uri: str, selection: types.Range) -> None:
+        """Takes the user to a place."""
+        if self.shows_documents:
+            params = types.ShowDocumentParams(uri=uri, take_focus=True, selection=selection)
+            await self._server.window_show_document_async(params)
 
     async def register_watchers(self, patterns: Sequence[str]) -> None:
         """Has the client tell of files that change on disk."""

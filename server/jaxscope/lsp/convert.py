@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 from lsprotocol import types
 
 from jaxscope.config import camel
+from jaxscope.ide.edit_notes import edit_notes
 from jaxscope.text.edit import FileChange, SourceChange
 from jaxscope.text.span import LineIndex, Position, Range
 
@@ -101,6 +102,22 @@ def workspace_edit(
             for file in change.files
         ]
     )
+
+
+def annotated(edit: types.WorkspaceEdit, change: SourceChange, confirm: bool) -> types.WorkspaceEdit:
+    """`edit`, made of `change`, with a note at each edit; with `confirm` the client shows them and asks first."""
+    found: dict[str, types.ChangeAnnotation] = {}
+    for document, file in zip(edit.document_changes or (), change.files, strict=True):
+        assert isinstance(document, types.TextDocumentEdit)
+        edits: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = []
+        for item, note in zip(document.edits, edit_notes(file), strict=True):
+            assert isinstance(item, types.TextEdit)
+            key = f"{note.label}: {note.description}"
+            found[key] = types.ChangeAnnotation(note.label, confirm, note.description)
+            edits.append(types.AnnotatedTextEdit(key, item.range, item.new_text))
+        document.edits = edits
+    edit.change_annotations = found
+    return edit
 
 
 def _address(path: str, versions: Mapping[str, tuple[str, int]]) -> tuple[str, int | None]:

@@ -18,7 +18,16 @@ import jaxscope
 from jaxscope.lsp import ext
 from jaxscope.lsp.client import Client
 from jaxscope.lsp.convert import to_path
-from jaxscope.lsp.handlers import apply_fix, code_action, code_lens, configuration, hover, text_documents
+from jaxscope.lsp.handlers import (
+    apply_fix,
+    code_action,
+    code_lens,
+    configuration,
+    fix_all,
+    hover,
+    show_place,
+    text_documents,
+)
 from jaxscope.lsp.session import Session
 
 logger = logging.getLogger(__name__)
@@ -75,6 +84,8 @@ def make_server() -> Server:
     for method, own in (ext.REQUESTS | ext.NOTIFICATIONS).items():
         server.feature(method)(_own(server, own))
     server.command(code_action.APPLY_FIX)(_command(server, apply_fix.handle))
+    server.command(code_action.FIX_ALL)(_command(server, fix_all.handle))
+    server.command(code_action.SHOW_PLACE)(_command(server, show_place.handle))
     server.command("jaxscope.cancel")(_command(server, _cancel))
     return server
 

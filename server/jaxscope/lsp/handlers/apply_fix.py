@@ -5,34 +5,29 @@ It is planned and proved for one version of the text. Whatever is typed meanwhil
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lsprotocol import types
 
 from jaxscope.ide import fix
-from jaxscope.lsp.convert import to_path, workspace_edit
+from jaxscope.lsp import fixing
+from jaxscope.lsp.convert import to_path
 from jaxscope.lsp.documents import Document
+from jaxscope.lsp.fixing import CHANGED, Proof
 from jaxscope.lsp.session import Session
 from jaxscope.refactor.change import Refusal
 from jaxscope.rules.finding import Finding
 from jaxscope.text.edit import SourceChange
-from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
 
-CHANGED = "Not applied: the text has changed meanwhile."
-_NOT_RUN = {
-    "restricted": "your code is not run in Restricted Mode.",
-    "consent": "jaxscope may not run code in this folder yet.",
-    "off": "your code is not run.",
-}
+APPLY, CANCEL = "Apply", "Cancel"
 
 
 async def handle(session: Session, target: Mapping[str, Any]) -> dict[str, object]:
     """Says what came of it by a message, and to the caller by `applied` and `message`."""
     applied, message = await _apply(session, target)
-    kind = types.MessageType.Info if applied else types.MessageType.Warning
-    session.client.message(message, kind)
-    return {"applied": applied, "message": message}
+    return fixing.told(session, message, applied)
 
 
 async def _apply(session: Session, target: Mapping[str, Any]) -> tuple[bool, str]:
@@ -45,40 +40,33 @@ async def _apply(session: Session, target: Mapping[str, Any]) -> tuple[bool, str
     findings = _findings(session, document, target)
     if not findings:
         return False, "Not applied: this finding is no longer there."
-    workspace = session.folder(document.path).workspace
-    change = fix.prepare_all(workspace, findings)
+    change = fix.prepare_all(session.folder(document.path).workspace, findings)
     if isinstance(change, Refusal):
         return False, fix.refused(change, document.path)
     made_for = session.versions()
-    verified, why_not = await _verify(session, document, change, findings)
-    if verified is not None and (rejected := fix.rejection(verified, findings[0])):
+    proof, rejected = await _prove(session, change, findings)
+    if rejected:
         return False, f"Not applied: {rejected}"
-    if _changed(session, change, made_for) or any(workspace.text(file.path) != file.original for file in change.files):
-        return False, CHANGED
-    edit = workspace_edit(change, session.client.columns, made_for, session.client.versioned_edits)
-    refused = await session.client.apply(edit, f"Pass {findings[0].name} as an argument")
-    if refused is not None:
-        changed = _changed(session, change, made_for)
-        return False, CHANGED if changed else f"Not applied: {refused.rstrip('.')}."
-    if session.folder(document.path).when != "manual":
-        session.tracing(document.path).want(document.path)
-    return True, fix.applied(verified, findings, why_not)
-
-
-def _changed(session: Session, change: SourceChange, made_for: Mapping[str, tuple[str, int]]) -> bool:
-    """Has a document been edited, opened or closed since the change was planned?"""
-    return any(session.versions().get(file.path) != made_for.get(file.path) for file in change.files)
+    doubt = _doubt(change, proof, findings)
+    if doubt and not await _allowed(session, doubt):
+        return False, f"Not applied: {doubt}"
+    confirm = bool(doubt or target.get("preview"))
+    failed = await fixing.make(session, change, made_for, _label(findings), confirm=confirm)
+    if failed:
+        return False, failed
+    fixing.retrace(session, [document.path])
+    return True, fix.applied(proof.reply, findings, proof.why_not) + _where(change)
 
 
 def _findings(session: Session, document: Document, target: Mapping[str, Any]) -> list[Finding]:
     """The findings meant, one a name; by line where one name is found at several."""
     names: Sequence[str] = target.get("names") or [str(target.get("name", ""))]
-    judged = session.folder(document.path).workspace.judgement(document.path).findings
+    standing = session.folder(document.path).workspace.findings(document.path)
     found = []
     for name in names:
         same = [
             item
-            for item in judged
+            for item in standing
             if (item.rule, item.name, item.function) == (target.get("rule"), name, target.get("function"))
         ]
         same.sort(key=lambda item: abs(item.range.start.line - int(target.get("line") or 0)))
@@ -86,26 +74,39 @@ def _findings(session: Session, document: Document, target: Mapping[str, Any]) -
     return found if len(found) == len(names) else []
 
 
-async def _verify(
-    session: Session, document: Document, change: SourceChange, findings: Sequence[Finding]
-) -> tuple[VerifyReply | Failure | None, str]:
-    """The outcome of running the change, or why it was not run."""
-    folder = session.folder(document.path)
-    permission = folder.trust.permission
-    if permission != "allowed":
-        return None, _NOT_RUN[permission]
-    if folder.no_jax:
-        return None, folder.no_jax.message
-    model = folder.workspace.model(document.path)
-    if model and model.runs_when_imported:
-        return None, "this file runs when imported."
-    replies: list[VerifyReply | Failure] = []
+async def _prove(session: Session, change: SourceChange, findings: Sequence[Finding]) -> tuple[Proof, str | None]:
+    """What was shown for all of the findings, which is what was for the one that least was; and what speaks against."""
+    replies = []
     for finding in findings:
-        request = fix.verification(folder.workspace, change, finding)
-        if request is None:
-            return None, "the file cannot be read."
-        reply = await session.tracing(document.path).verify(document.path, finding.function, request)
-        if fix.rejection(reply, finding):
-            return reply, ""
-        replies.append(reply)
-    return fix.weakest(replies), ""
+        proof = await fixing.prove(session, change, finding)
+        if proof.reply is None or (rejected := proof.against(finding)):
+            return proof, None if proof.reply is None else rejected
+        replies.append(proof.reply)
+    return Proof(fix.weakest(replies)), None
+
+
+def _doubt(change: SourceChange, proof: Proof, findings: Sequence[Finding]) -> str | None:
+    """Why the fix may change what the program does; None for one that is safe."""
+    if doubt := fix.unproved(change, proof.reply):
+        return doubt.reason
+    offered = [offer for finding in findings for offer in finding.fixes[:1]]
+    return "It may change what the program does." if any(offer.safety == "unsafe" for offer in offered) else None
+
+
+async def _allowed(session: Session, doubt: str) -> bool:
+    """Asks, unless the client asks by itself with all edits in sight."""
+    if session.client.annotated_edits:
+        session.client.message(f"Look at the edits before you apply them. {doubt}", types.MessageType.Warning)
+        return True
+    return await session.client.ask(f"{doubt} Apply the fix all the same?", [APPLY, CANCEL]) == APPLY
+
+
+def _label(findings: Sequence[Finding]) -> str:
+    """What undo calls it."""
+    return findings[0].fixes[0].title if len(findings) == 1 else f"Pass {len(findings)} arrays as arguments"
+
+
+def _where(change: SourceChange) -> str:
+    """The files, where there are several: the user sees one of them."""
+    names = [os.path.basename(file.path) for file in change.files]
+    return f" Changed together: {', '.join(names)}." if len(names) > 1 else ""

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from jaxscope.ide.actions import Action, actions
+from jaxscope.ide import actions
+from jaxscope.ide.actions import Action
 from jaxscope.lsp.convert import to_path, workspace_edit
 from jaxscope.lsp.documents import Document
 from jaxscope.lsp.session import Session
 from jaxscope.text.span import LineIndex
 
 APPLY_FIX = "jaxscope.applyFix"
+FIX_ALL = "jaxscope.fixAll"
+SHOW_PLACE = "jaxscope.showPlace"
 MEASURE = "jaxscope.measure"
-KINDS = (types.CodeActionKind.QuickFix, types.CodeActionKind.Source)
+KINDS = (types.CodeActionKind.QuickFix, types.CodeActionKind.Source, actions.FIX_ALL)
 
 
 def handle(session: Session, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -23,43 +26,58 @@ def handle(session: Session, params: types.CodeActionParams) -> list[types.CodeA
     document = session.documents.get(path) if path else None
     if document is None:
         return []
-    place = session.client.columns.range_from_lsp(LineIndex(document.text), params.range)
-    workspace = session.folder(document.path).workspace
-    found = actions(workspace, document.path, place, session.situation(document.path))
-    shown = [_action(session, document, item, params.context.diagnostics) for item in found]
-    return [item for item in shown if item is not None and _wanted(item, params.context.only)]
+    context = params.context
+    workspace, only = session.folder(document.path).workspace, _names(context.only)
+    found = actions.fix_all(workspace, document.path)
+    if not only or not all(name.startswith("source.fixAll") for name in only):  # on save nothing else is wanted
+        place = session.client.columns.range_from_lsp(LineIndex(document.text), params.range)
+        found = actions.actions(workspace, document.path, place, session.situation(document.path)) + found
+    wanted = [item for item in found if _wanted(item.kind, only)]
+    return [action for item in wanted if (action := _action(session, document, item, context)) is not None]
 
 
-def _wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+def _names(only: Sequence[types.CodeActionKind | str] | None) -> list[str]:
+    return [str(item.value if isinstance(item, types.CodeActionKind) else item) for item in only or ()]
+
+
+def _wanted(kind: str, only: Sequence[str]) -> bool:
     """Kinds are a tree: who asks for `source` wants `source.x` too."""
-    kind = str(action.kind.value if isinstance(action.kind, types.CodeActionKind) else action.kind)
-    names = [str(item.value if isinstance(item, types.CodeActionKind) else item) for item in only or ()]
-    return not names or any(kind == name or kind.startswith(f"{name}.") or not name for name in names)
+    return not only or any(kind == name or kind.startswith(f"{name}.") or not name for name in only)
 
 
 def _action(
-    session: Session, document: Document, item: Action, sent: Sequence[types.Diagnostic]
+    session: Session, document: Document, item: Action, context: types.CodeActionContext
 ) -> types.CodeAction | None:
     client = session.client
     action = types.CodeAction(
         title=item.title,
-        kind=types.CodeActionKind.Source if item.kind == "source" else types.CodeActionKind.QuickFix,
-        diagnostics=_about(session, document, item, sent) or None,
+        kind=item.kind,
+        diagnostics=_about(session, document, item, context.diagnostics) or None,
         is_preferred=True if item.preferred else None,
     )
     if item.disabled:
-        if not client.disabled_actions:
-            return None
         action.disabled = types.CodeActionDisabled(reason=item.disabled)
-    elif item.change is not None:
+        return action if client.disabled_actions else None
+    if item.change is not None:
         action.edit = workspace_edit(item.change, client.columns, session.versions(), client.versioned_edits)
-    elif item.measures:
-        if not client.commands:
-            return None
-        action.command = types.Command(item.title, MEASURE, arguments=[document.uri, item.measures])
-    else:
-        action.command = types.Command(item.title, APPLY_FIX, arguments=[_target(document, item)])
+        return action
+    if (item.measures and not client.commands) or (item.preview and not client.annotated_edits):
+        return None
+    action.command = _command(document, item, context)
     return action
+
+
+def _command(document: Document, item: Action, context: types.CodeActionContext) -> types.Command:
+    if item.measures:
+        return types.Command(item.title, MEASURE, arguments=[document.uri, item.measures])
+    if item.shows:
+        place = {"path": item.shows.path, "line": item.shows.line, "reason": item.shows.reason}
+        return types.Command(item.title, SHOW_PLACE, arguments=[place])
+    if item.fixes_all:
+        automatic = context.trigger_kind == types.CodeActionTriggerKind.Automatic
+        target = {"uri": document.uri, "version": document.version, "automatic": automatic}
+        return types.Command(item.title, FIX_ALL, arguments=[target])
+    return types.Command(item.title, APPLY_FIX, arguments=[_target(document, item)])
 
 
 def _target(document: Document, item: Action) -> dict[str, object]:
@@ -72,6 +90,8 @@ def _target(document: Document, item: Action) -> dict[str, object]:
         "function": first.function,
         "line": first.range.start.line,
     }
+    if item.preview:
+        target["preview"] = True
     if len(item.findings) > 1:
         target["names"] = [finding.name for finding in item.findings]
     return target
