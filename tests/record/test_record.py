@@ -171,6 +171,44 @@ def test_a_recording_is_evidence_without_running_anything(tmp_path: Path) -> Non
     }
 
 
+FACTORY = """
+    import sys
+
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+
+    def make(table):
+        @jax.jit
+        def apply(x):
+            return x @ table
+        return apply
+
+
+    for n in range(2):
+        make(np.full((600, 600), n, np.float32) + 1)(jnp.ones((len(sys.argv), 600)))
+"""
+
+
+def test_every_array_of_a_factory_is_told_and_those_of_a_job_once(tmp_path: Path) -> None:
+    write(tmp_path, factory_py=FACTORY)
+    record(tmp_path, "factory.py")
+    (found,) = check(tmp_path, "factory.py", "--no-trace")["findings"]
+    assert (found["array"]["count"], found["array"]["total_bytes"]) == (2, 2 * 600 * 600 * 4)
+    # Another process of the same run, with arrays of its own and another shape.
+    (run,) = (tmp_path / ".jaxscope" / "recordings").iterdir()
+    before = set(run.iterdir())
+    record(tmp_path, "factory.py", "more")
+    (other,) = {*(tmp_path / ".jaxscope" / "recordings").iterdir()} - {run}
+    for part in other.iterdir():
+        part.rename(run / part.name)
+    other.rmdir()
+    assert len(set(run.iterdir()) - before) == 1
+    (found,) = check(tmp_path, "factory.py", "--no-trace")["findings"]
+    assert found["array"]["count"] == 2
+
+
 def test_recorded_places_move_with_the_code_and_end_with_it(tmp_path: Path) -> None:
     write(tmp_path, train_py=TRAIN)
     record(tmp_path, "train.py", "0")

@@ -51,6 +51,8 @@ class _Group:
 
     traced: list[TracedFunction] = field(default_factory=list)
     constants: dict[object, Constant] = field(default_factory=dict)
+    others: dict[object, dict[int, Constant]] = field(default_factory=dict)
+    """Other arrays that programs of the function hold by the name of a constant, each once: of two closures."""
 
     def add(self, traced: TracedFunction, hidden: set[int]) -> None:
         self.traced.append(traced)
@@ -68,6 +70,21 @@ class _Group:
             kept = self.constants.get(key)
             if kept is None or kept.bytes < constant.bytes:
                 self.constants[key] = constant
+            if constant.source:
+                self.others.setdefault(key, {}).setdefault(constant.source, constant)
+
+    def seen(self, constants: list[Constant], config: Config) -> _Seen | None:
+        """The constants, if they are worth a finding: some one program must hold so much."""
+        if not constants:
+            return None
+        seen = _Seen(constants)
+        large = seen.largest.bytes >= config.threshold
+        if not large and (len(constants) == 1 or seen.total < config.total_threshold):
+            return None
+        known = {(one.name, one.source) for one in constants}
+        keys = [key for key, kept in self.constants.items() if kept in constants]
+        more = [one for key in keys for one in self.others.get(key, {}).values() if (one.name, one.source) not in known]
+        return _Seen([*constants, *(one for one in more if not large or one.bytes >= config.threshold)])
 
 
 def merge(model: FileModel, claims: list[Claim], evidence: TraceReply, config: Config) -> Judgement:
@@ -81,7 +98,7 @@ def merge(model: FileModel, claims: list[Claim], evidence: TraceReply, config: C
         left = list(group.constants.values())
         before = len(findings)
         for claim, matches in _matched(own, left):
-            seen = _seen(matches, config)
+            seen = group.seen(matches, config)
             if seen is None and not matches and all(traced.source == "guess" for traced in group.traced):
                 findings.append(claim.finding)  # under other arguments it may well be there
             elif seen is None:
@@ -193,15 +210,6 @@ class _Seen:
         )
 
 
-def _seen(constants: list[Constant], config: Config) -> _Seen | None:
-    """The constants, if they are worth a finding."""
-    if not constants:
-        return None
-    seen = _Seen(constants)
-    large = seen.largest.bytes >= config.threshold
-    return seen if large or (len(constants) > 1 and seen.total >= config.total_threshold) else None
-
-
 def _confirmed(model: FileModel, claim: Claim, seen: _Seen) -> Finding:
     finding = claim.finding
     spot = Spot(finding.path, finding.range, finding.name, finding.inner or finding.function)
@@ -262,7 +270,7 @@ def _added(
     traced = group.traced[0]
     taken = [(finding.path, finding.range.start.line) for finding in known if finding.function == traced.function]
     for name, parts in _containers(constants, config):
-        seen = _seen(parts, config)
+        seen = group.seen(parts, config)
         if seen is None:
             continue
         spot = spot_of(model, traced, seen.largest, name)

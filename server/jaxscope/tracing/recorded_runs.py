@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -182,7 +183,7 @@ def _merged(folder: str, parts: list[Part], numbers: Iterator[int]) -> Run:
     for part in parts:
         ids: dict[int, str] = {}
         number = next(numbers)
-        for event in part.recorded:
+        for event in _sources_by_rank(part.recorded):
             kind = _kind(event)
             if kind not in seen:
                 seen[kind] = Seen(_numbered(event, number))
@@ -202,6 +203,18 @@ def _merged(folder: str, parts: list[Part], numbers: Iterator[int]) -> Run:
     failed = dict.fromkeys(item for part in parts for item in part.failed)
     ordered = sorted(seen.values(), key=lambda one: -one.calls)
     return Run(folder, parts, ordered, list(further.values()), list(failed))
+
+
+def _sources_by_rank(events: list[wire.Recorded]) -> Iterator[wire.Recorded]:
+    """With the arrays of each name counted from 1: each process of a job has copies of its own of the same arrays."""
+    ranks: dict[object, dict[int, int]] = defaultdict(dict)
+    for event in events:
+        constants = []
+        for one in event.function.constants:
+            known = ranks[event.function.path, event.function.function, event.function.line, one.name]
+            rank = known.setdefault(one.source, len(known) + 1) if one.source else 0
+            constants.append(replace(one, source=rank))
+        yield replace(event, function=replace(event.function, constants=tuple(constants)))
 
 
 def _kind(event: wire.Recorded) -> object:

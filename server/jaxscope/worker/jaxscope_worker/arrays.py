@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,28 @@ def key_of(value: Any) -> tuple[Any, ...]:
     if isinstance(value, np.ndarray):
         return ("np", value.__array_interface__["data"][0], value.shape, value.strides, value.dtype.str)
     return ("id", id(value))
+
+
+_numbers = itertools.count(1)
+_numbered: dict[int, tuple[weakref.ref[Any], int]] = {}
+
+
+def number_of(value: Any) -> int:
+    """Equal for the same array object, and for no other that this process ever had; 0 where that cannot be."""
+    value = jax_compat.unwrapped(value)
+    reference, number = _numbered.get(id(value), (None, 0))
+    if reference is not None and reference() is value:
+        return number
+    try:
+        _numbered[id(value)] = (weakref.ref(value, functools.partial(_gone, id(value))), number := next(_numbers))
+    except TypeError:
+        return 0
+    return number
+
+
+def _gone(key: int, reference: weakref.ref[Any]) -> None:
+    if _numbered.get(key, (None, 0))[0] is reference:
+        del _numbered[key]
 
 
 def size_of(shape: tuple[int, ...], dtype: Any) -> int:

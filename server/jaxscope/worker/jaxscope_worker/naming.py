@@ -36,6 +36,7 @@ class Name:
     representation: str
     source_dtype: str
     bound: Place | None = None
+    source: int = 0
 
 
 @dataclass
@@ -216,7 +217,8 @@ def of_partial(constant: Any, fun: Any, callers: list[FrameType], files: UserFil
             for name in names:
                 owner = files.qualname(frame.f_code)
                 path, dtype = name + reached.path, str(reached.value.dtype)
-                return Name(path, "partial", owner, _representation(constant, reached.value, path, False), dtype)
+                shown = _representation(constant, reached.value, path, False)
+                return Name(path, "partial", owner, shown, dtype, source=arrays.number_of(reached.value))
     return None
 
 
@@ -310,7 +312,9 @@ def _named(candidate: _Candidate, constant: Any, is_view: bool) -> Name:
             holder = "unknown"
     elif not holder:
         holder = "unknown"
-    return Name(path, holder, scope.owner, _representation(constant, value, path, is_view), str(value.dtype), bound)
+    source = arrays.number_of(value) if candidate.holder not in ("", "made") else 0
+    shown = _representation(constant, value, path, is_view)
+    return Name(path, holder, scope.owner, shown, str(value.dtype), bound, source)
 
 
 def _representation(constant: Any, value: Any, path: str, is_view: bool) -> str:

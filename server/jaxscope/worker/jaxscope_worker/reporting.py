@@ -69,7 +69,7 @@ class Reporter:
         constants = tuple(self._constant(found, record, names) for found in large)
         inner, _ = walking.parts(closed)
         avals = tuple((str(var.aval), getattr(var.aval, "weak_type", None)) for var in inner.invars)
-        held = tuple((c.name, c.shape, c.dtype, c.owner) for c in constants)
+        held = tuple((c.name, c.shape, c.dtype, c.owner, c.source) for c in constants)
         signature = (place, record.parameters, record.source, avals, held, walk.equations)
         known = self._merged.get(signature)
         if known is not None:
@@ -145,6 +145,7 @@ class Reporter:
             variable=jax_compat.variable(names, found.var) if found.var is not None else "",
             reads=tuple(found.reads),
             key=key,
+            source=name.source,
             device=jax_compat.device_of(value),
         )
 

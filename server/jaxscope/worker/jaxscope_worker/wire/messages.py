@@ -165,6 +165,9 @@ class Constant:
     """The same number in two constants of one reply means the same array."""
     device: str = ""
     """Of a `jax.Array` that lies on one: `cpu:0`."""
+    source: int = 0
+    """The same number in two constants of one name and reply means the same array of the user's; 0: not known, or made
+    by each trace anew."""
     copies: int = 1
     """Compiled programs that hold it, as far as seen: one per function and signature."""
 
