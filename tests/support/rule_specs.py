@@ -4,7 +4,7 @@ A section is a heading with one `python` block, or several whose first line is `
 expected by a caret comment (see `marked.py`) and every expectation met. A block that begins with `# traced: ENTRY` is
 also judged after a trace in which ENTRY ran; the trace is kept beside the spec, under `recorded/`, and where JAX is at
 hand the same expectations are held against a live one. `# settings: key = value` sets a setting. A file is about the
-rule that its name begins with: what other rules say of its examples is not looked at.
+rule that its name begins with, or about captured arrays: what other rules say of its examples is not looked at.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Example:
     def rule(self) -> str:
         """The rule that it is about."""
         stem = self.spec.stem.replace("_", "-")
-        return max((name for name in all_rules() if stem.startswith(name)), key=len)
+        return max((name for name in all_rules() if stem.startswith(name)), key=len, default="captured-array")
 
     def write(self, folder: Path) -> None:
         """Puts its files into `folder`."""
