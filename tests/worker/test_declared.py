@@ -101,16 +101,18 @@ def test_functions_are_traced_under_declared_signatures(tmp_path: Path) -> None:
     assert constant(reply, "Model.forward").name == constant(reply, "Model.jitted").name == "self.w"
     assert one(reply, "jitted").source == "declared" and one(reply, "jitted").origin == "program.py:0"
     assert one(reply, "plain").line == line_of(PROGRAM, "# def plain")
+    # Nothing in the program jits these two; to be traced they had to be.
+    assert {item.function for item in reply.functions if not item.jitted} == {"plain", "Model.forward"}
 
 
 @pytest.mark.parametrize(
     ("function", "signature", "reason"),
     [
-        ("jitted", "f32[3", "is not an aval"),
+        ("jitted", "f32[3", "is not a shape"),
         ("jitted", "f32[3] f32[4]", "',' is wanted"),
         ("jitted", "float99[3]", "is no dtype"),
         ("jitted", "{w: f32[3]", "'}' is wanted"),
-        ("jitted", "f32[3,20]; import os", "is not an aval"),
+        ("jitted", "f32[3,20]; import os", "is not a shape"),
         ("jitted", "f32[3,20], f32[3]", "TypeError"),
         ("missing", "f32[3]", "has no missing"),
         ("Unmade__forward", "f32[3]", "no instance of Unmade"),

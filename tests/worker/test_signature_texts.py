@@ -121,7 +121,7 @@ def test_what_can_be_written(text: str, args: list[Any], kwargs: dict[str, Any])
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("f32[3", "'f32[3' is not an aval; write f32[3,700] at column 1"),
+        ("f32[3", "'f32[3' is not a shape; write f32[3,700] at column 1"),
         ("f32[3] f32[4]", "',' is wanted, not 'f32[4]', at column 8"),
         ("f32[3], {w f32[3]}", "':' is wanted, not 'f32[3]', at column 12"),
         ("{w: f32[3]", "'}' is wanted, not the end, at column 11"),
@@ -136,7 +136,7 @@ def test_what_can_be_written(text: str, args: list[Any], kwargs: dict[str, Any])
         ("f32[3], ", None),
         ("f32[3], ]", "']' is not expected at column 9"),
         ("{f32[3]: f32[3]}", "'f32[3]' is no key at column 2"),
-        ("x:", "an aval is wanted at column 3"),
+        ("x:", "a shape as in f32[3,700] is wanted at column 3"),
     ],
 )
 def test_what_cannot_be_read_says_where(text: str, message: str | None) -> None:

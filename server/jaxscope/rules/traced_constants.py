@@ -90,6 +90,7 @@ class _Group:
 def merge(model: FileModel, claims: list[Claim], evidence: TraceReply, config: Config) -> Judgement:
     """The findings of one file after a trace of its present text."""
     groups = _groups(evidence)
+    compiled = {(site.function.path, site.function.qualname, site.function.line) for site in model.traced}
     findings: list[Finding] = []
     refuted: list[Refuted] = []
     for (path, name, line), group in groups.items():
@@ -109,6 +110,8 @@ def merge(model: FileModel, claims: list[Claim], evidence: TraceReply, config: C
         if path == model.path:
             findings += _added(model, group, left, findings, config)
             findings += _small_ones(model, group, left, findings[before:], config)
+        if not any(traced.jitted for traced in group.traced) and (path, name, line) not in compiled:
+            findings[before:] = [_if_jitted(one) for one in findings[before:]]
         if all(map(is_recorded, group.traced)):
             findings[before:] = [replace(one, recorded=one.evidence != "static") for one in findings[before:]]
         if total := passing(group.traced, evidence):
@@ -305,6 +308,13 @@ def _small_ones(
 def _is_named(constant: Constant, names: list[str]) -> bool:
     name = squeezed(constant.name or "")
     return any(name == known or name.startswith((known + "[", known + ".")) for known in names)
+
+
+def _if_jitted(finding: Finding) -> Finding:
+    """What was seen of a function that nothing is known to compile."""
+    would = finding.message.replace("is compiled into", "would be compiled into").replace("are compiled", "would be")
+    message = f"{would} if it were jitted: it was traced only because its shapes are declared"
+    return replace(finding, severity="hint", message=message, fixes=())
 
 
 def _with_total(finding: Finding, path: str, line: int, total: str) -> Finding:

@@ -120,7 +120,7 @@ class _Reader:
             return
         self.match = _TOKEN.match(self.text, self.at)
         if self.match is None:
-            raise self.wrong(f"{rest.strip()!r} is not an aval; write f32[3,700]")
+            raise self.wrong(f"{rest.strip()!r} is not a shape; write f32[3,700]")
         self.at = self.match.end()
         self.kind = next(k for k in ("aval", "string", "number", "word", "mark") if self.match[k] is not None)
         self.token = self.match[self.kind]
@@ -168,7 +168,7 @@ class _Reader:
     def value(self) -> Any:
         kind, text, start = self.kind, self.token, self.start
         if not kind:
-            raise self.wrong("an aval is wanted")
+            raise self.wrong("a shape as in f32[3,700] is wanted")
         if kind == "mark":
             return self.tree()
         match = self.match
@@ -194,7 +194,7 @@ class _Reader:
         try:
             return ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            raise self.wrong(f"{text!r} is neither an aval nor a value", start) from None
+            raise self.wrong(f"{text!r} is neither a shape nor a value", start) from None
 
     def word(self, text: str, start: int) -> Any:
         if text in _LITERALS:
@@ -204,7 +204,7 @@ class _Reader:
         if self.token in ("(", "{"):
             return self.node(text, start)
         if self.token == "[":
-            raise self.wrong(f"{self.text[start:]!r} is not an aval; write f32[3,700]", start)
+            raise self.wrong(f"{self.text[start:]!r} is not a shape; write f32[3,700]", start)
         return self.made(text, (), False, start)
 
     def node(self, name: str, start: int) -> Any:

@@ -90,14 +90,16 @@ def is_jitted(value: Any) -> bool:
 
 def traceable(function: Any) -> Any:
     """`function` if it is jitted, the jitted function inside a decorator, or `function` jitted now."""
-    inner = function
+    return jitted_inside(function) or jax.jit(function)
+
+
+def jitted_inside(function: Any) -> Any:
+    """`function` if it is jitted, else the jitted function inside a decorator; None where there is none."""
     for _ in range(20):
-        if is_jitted(inner):
-            return inner
-        inner = getattr(inner, "__wrapped__", None)
-        if inner is None:
-            break
-    return jax.jit(function)
+        if function is None or is_jitted(function):
+            return function
+        function = getattr(function, "__wrapped__", None)
+    return None
 
 
 def _bound(stored: Any, instance: Any) -> Any:

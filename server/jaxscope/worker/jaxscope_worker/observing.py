@@ -36,6 +36,8 @@ class Record:
 
     number: int
     call: JitCall
+    jitted: bool
+    """By the user; else only to be traced as declared."""
     target: Target | None
     parameters: tuple[Parameter, ...]
     jitted_at: Place | None
@@ -69,7 +71,7 @@ class Observer:
         self.files, self.min_bytes = files, min_bytes
         self.records: list[Record] = []
         self.failed: list[NotTraced] = []
-        self.source, self.origin = "run", ""
+        self.source, self.origin, self.jitted = "run", "", True
         self.names: dict[tuple[Any, ...], list[naming.Name]] = {}
         """By the constant's key, over all traces: a nested jit's body may have been traced under another function."""
         self._by_jaxpr: dict[int, Record] = {}
@@ -123,6 +125,7 @@ class Observer:
         record = Record(
             number=0,
             call=call,
+            jitted=self.jitted or bool(stack),
             target=target,
             parameters=_parameters(written, target),
             jitted_at=self.files.frame_place(at) if isinstance(at, FrameType) else None,

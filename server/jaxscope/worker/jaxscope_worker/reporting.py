@@ -103,6 +103,7 @@ class Reporter:
             trace_seconds=record.seconds,
             x64=record.x64,
             constant_bytes=sum(found.bytes for found in walk.constants),
+            jitted=record.jitted,
         )
 
     def _identity(self, record: Record, walk: Walk) -> tuple[str, str, int] | None:

@@ -122,13 +122,15 @@ class _Run:
             self.not_traced.append(self._not_traced(module, declared, str(error), None))
             return
         try:
-            functions.traceable(function).trace(*arguments.args, **arguments.kwargs)
+            jitted = functions.jitted_inside(function)
+            self.observer.jitted = jitted is not None
+            (jitted or jax.jit(function)).trace(*arguments.args, **arguments.kwargs)
         except BaseException as error:
             failure = failure_of(error, self.files)
             if len(self.observer.failed) == failed_before:
                 self.not_traced.append(self._not_traced(module, declared, failure.message, failure))
         finally:
-            self.observer.source, self.observer.origin = "run", ""
+            self.observer.source, self.observer.origin, self.observer.jitted = "run", "", True
 
     def _not_traced(
         self, module: ModuleType, declared: DeclaredSignature, reason: str, failure: Failure | None

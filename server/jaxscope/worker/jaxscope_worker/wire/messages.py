@@ -205,6 +205,8 @@ class TracedFunction:
     """`jax_enable_x64` when it was traced; None for what a version without the field recorded."""
     constant_bytes: int = 0
     """Of all its array constants, the small ones and those of nested jits included."""
+    jitted: bool = True
+    """False: it was jitted only to be traced as declared; the file's own code was not seen to jit it."""
 
 
 @dataclass(frozen=True)
