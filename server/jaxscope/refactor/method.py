@@ -57,7 +57,7 @@ class _Method:
         self.edits.add(self.file, add_parameter(self.layout, self.node, parameter, index))
         for application in applications:
             count = len(positional(self.node)) if self.node.args.vararg is None else None
-            self.edits.add(self.file, OptionShift(self.file, application, index, count).edits())
+            self.edits.add(self.file, OptionShift(self.files, self.file, application, index, count=count).edits())
         self._split(index)
         return self.edits.change()
 

@@ -6,8 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from jaxscope.refactor.layout import Layout
+from jaxscope.refactor.literals import Written
 from jaxscope.refactor.names import File
-from jaxscope.refactor.syntax import add_keyword, insert_item
+from jaxscope.refactor.references import Files
+from jaxscope.refactor.sites import partial_name
+from jaxscope.refactor.syntax import add_keyword, ensure_import, insert_item
 from jaxscope.refactor.transforms import Application
 from jaxscope.text.edit import Edit
 from jaxscope.text.span import Span
@@ -21,7 +24,10 @@ _DIFFERENTIATED = ("argnums",)
 class OptionShift:
     """A parameter inserted at `index` of the function that `application` transforms (None: given by keyword)."""
 
-    def __init__(self, file: File, application: Application, index: int | None, count: int | None) -> None:
+    def __init__(
+        self, files: Files, file: File, application: Application, index: int | None, *, count: int | None
+    ) -> None:
+        self.files = files
         self.file = file
         self.application = application
         self.index = index
@@ -69,13 +75,14 @@ class OptionShift:
             return []
         if isinstance(value, ast.Constant) and value.value is None:
             return []
+        written = Written(self.files, self.file, value)
         edits = []
-        for node in self._numbers(option, value):
+        for node in self._numbers(option, written.node):
             number = ast.literal_eval(node)
             moved = self._moved(option, number, index)
             if moved != number:
                 edits.append(Edit(self.layout.span(node), str(moved)))
-        return edits
+        return written.edits(edits)
 
     def _numbers(self, option: str, value: ast.expr) -> Iterator[ast.expr]:
         for node in value.elts if isinstance(value, ast.Tuple | ast.List) else [value]:
@@ -100,10 +107,11 @@ class OptionShift:
         value = self.application.option(option)
         if value is None or (option != "in_specs" and isinstance(value, ast.Constant) and value.value is None):
             return self._absent(option, value, index)
-        fill = self._replicated(value) if option == "in_specs" else _FILL[option]
-        if isinstance(value, ast.Tuple | ast.List):
-            return self._grown(option, value, index, fill)
-        if not self._one_for_all(option, value):
+        written = Written(self.files, self.file, value)
+        fill = self._replicated(written.node) if option == "in_specs" else _FILL[option]
+        if isinstance(written.node, ast.Tuple | ast.List):
+            return written.edits(self._grown(option, written.node, index, fill))
+        if not self._one_for_all(option, written.node):
             raise self._refuse(f"`{option}` is not written as a tuple, so that it cannot grow.")
         entries = [self.layout.source(value)] * self._given(option, index)
         entries.insert(index, fill)
@@ -150,10 +158,13 @@ class OptionShift:
         raise self._refuse("`in_specs` names no `PartitionSpec`, so that a replicated one cannot be written.")
 
     def _add_option(self, text: str) -> list[Edit]:
+        decorator = self.application.result
         if self.application.options is not None:
             return add_keyword(self.layout, self.application.options, text)
-        name = _short(self.application.transform.name)
-        raise self._refuse(f"The decorator `{name}` has no options yet, and would need `{text}`.")
+        partial = partial_name(self.file, decorator)
+        imports = [] if partial else ensure_import(self.layout, self.file.tree, "import functools")
+        new = f"{partial or 'functools.partial'}({self.layout.source(decorator)}, {text})"
+        return [*imports, Edit(self.layout.span(decorator), new)]
 
 
 def _short(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ class Files:
         self.project = project
         self._files: dict[str, File | None] = {}
         self._attributes: dict[str, list[Use]] = {}
+        self._mentioning: dict[str, list[File]] = {}
         self.doubts: list[Refusal] = []
         """What a change that is planned with these files takes for granted, and only a run can show."""
 
@@ -59,13 +61,14 @@ class Files:
         except Refused:
             return None
 
-    def mentioning(self, word: str) -> Iterator[File]:
+    def mentioning(self, word: str) -> list[File]:
         """The project's files in which the word occurs. Raises Refused for one that does not parse."""
-        pattern = _word(word)
-        for path in self.project.python_files():
-            text = self.project.text(path)
-            if text is not None and word in text and pattern.search(text):
-                yield self.get(path)
+        if word not in self._mentioning:
+            pattern = _word(word)
+            texts = ((path, self.project.text(path)) for path in self.project.python_files())
+            found = [path for path, text in texts if text is not None and word in text and pattern.search(text)]
+            self._mentioning[word] = [self.get(path) for path in found]
+        return self._mentioning[word]
 
     # ------------------------------------------------------------ references
 
@@ -84,10 +87,24 @@ class Files:
         """Every read of `name` of `home`, in other files too where `home` is a module."""
         uses = [Use(file, read.node) for read in file.reads(home, name)]
         if home is file.top:
-            for other in self.mentioning(name):
-                if other.path != file.path:
-                    uses += self._imported(other, file.path, name)
-        return uses
+            for _, _, imported in self._importers(file, name):
+                uses += imported
+        return list({id(use.node): use for use in uses}.values())
+
+    def handed_on(self, file: File, name: str) -> list[tuple[File, str]]:
+        """The modules that have the global `name` of `file`, by whatever name: itself, and those that import it."""
+        names = [(other, local) for other, names, _ in self._importers(file, name) for local in names]
+        return list(dict.fromkeys([(file, name), *names]))
+
+    def _importers(self, file: File, name: str) -> Iterator[tuple[File, list[str], list[Use]]]:
+        """Files that import the global: its names in them, and reads of it."""
+        waiting = [(file.path, name)]
+        for path, known in waiting:  # it grows by the modules that hand the name on
+            for other in self.mentioning(known):
+                if other.path != path:
+                    names, uses = self._imported(other, path, known)
+                    waiting += [(other.path, local) for local in names if (other.path, local) not in waiting]
+                    yield other, names, uses
 
     def of_attribute(self, name: str) -> list[Use]:
         """Every `….name` that is read anywhere in the project, whatever the object."""
@@ -132,34 +149,60 @@ class Files:
                 for binding in bindings:
                     if self.target(file, binding) == (path, None):
                         found.append((scope, name))
-        for node in ast.walk(file.tree):
-            if isinstance(node, ast.Import):
-                scope = file.scope_of(node)
-                for alias in node.names:
-                    if (
-                        not alias.asname
-                        and "." in alias.name
-                        and self.project.resolve(file.path, alias.name, 0) == path
-                    ):
-                        found.append((scope, alias.name))
+        found += ((scope, name) for scope, name, where in self._dotted_imports(file) if where == path)
         return list(dict.fromkeys(found))
 
-    def _imported(self, file: File, path: str, name: str) -> Iterator[Use]:
-        """Reads in `file` of `name` of the module at `path`."""
+    def _imported(self, file: File, path: str, name: str) -> tuple[list[str], list[Use]]:
+        """Globals of `file` that are `name` of the module at `path`, and all reads of that in `file`."""
         for node in (found for found in ast.walk(file.tree) if isinstance(found, ast.ImportFrom)):
             everything = any(alias.name == "*" for alias in node.names)
             if everything and self.project.resolve(file.path, node.module or "", node.level) == path:
                 raise file.refuse(f"`{name}` may be used here through `import *`.", node)
+        names: list[str] = []
+        uses: list[Use] = []
         for scope in file.scopes():
             for local, bindings in scope.bindings.items():
-                if any(self.target(file, binding) == (path, name) for binding in bindings):
-                    yield from (Use(file, read.node) for read in file.reads(scope, local))
-        for scope, prefix in self.module_prefixes(file, path):
-            parts = [*prefix.split(".")[1:], name]
-            for read in file.reads(scope, prefix.partition(".")[0]):
-                links = read.links[: len(parts)]
-                if [getattr(link, "attr", None) for link in links] == parts and isinstance(links[-1].ctx, ast.Load):
-                    yield Use(file, links[-1])
+                means = [self.target(file, binding) == (path, name) for binding in bindings]
+                if any(means):
+                    if not all(means):
+                        other = bindings[means.index(False)].node
+                        raise file.refuse(f"`{local}` is bound to `{name}` and to something else here.", other)
+                    names += [local] if scope is file.top else []
+                    uses += (Use(file, read.node) for read in file.reads(scope, local))
+            for read in scope.reads:
+                attributes = [link for link in read.links if isinstance(link, ast.Attribute) and link.attr == name]
+                loaded = [link for link in attributes if isinstance(link.ctx, ast.Load)]
+                uses += (Use(file, link) for link in loaded if path in self._modules(file, scope, link.value))
+        return names, uses
+
+    def _modules(self, file: File, scope: Scope, node: ast.expr) -> set[str]:
+        """Paths of the project's modules that an expression in `scope` may mean: `a`, `a.b`."""
+        if isinstance(node, ast.Name):
+            home = file.lookup(scope, node.id)
+            return self._bound_modules(file, file.bindings(home, node.id)) if home is not None else set()
+        if not isinstance(node, ast.Attribute):
+            return set()
+        found: set[str] = set()
+        for package in self._modules(file, scope, node.value):
+            other = self.readable(package)
+            found |= self._bound_modules(other, other.top.bindings.get(node.attr, [])) if other else set()
+            if os.path.basename(package) == "__init__.py":
+                found |= {path for path in [self.project.resolve(package, node.attr, 1)] if path}
+        dotted = ast.unparse(node)  # `import a.b`, where `a` is a folder without a module of its own
+        found |= {path for _, prefix, path in self._dotted_imports(file) if prefix == dotted}
+        return found
+
+    def _bound_modules(self, file: File, bindings: list[Binding]) -> set[str]:
+        targets = (self.target(file, binding) for binding in bindings)
+        return {target[0] for target in targets if target and target[1] is None}
+
+    def _dotted_imports(self, file: File) -> Iterator[tuple[Scope, str, str]]:
+        """`import a.b` of the project's own: the scope, `a.b`, and the path of that module."""
+        for node in (found for found in ast.walk(file.tree) if isinstance(found, ast.Import)):
+            for alias in node.names:
+                path = self.project.resolve(file.path, alias.name, 0)
+                if path and not alias.asname and "." in alias.name:
+                    yield file.scope_of(node), alias.name, path
 
 
 @cache

@@ -162,6 +162,12 @@ def insert_before(layout: Layout, node: ast.stmt, lines: Sequence[str], blank: i
     return [Edit(Span(at, at), text + newline * blank)]
 
 
+def insert_after(layout: Layout, node: ast.stmt, line: str) -> list[Edit]:
+    """Inserts a statement on its own line after one that ends its line, indented as it is."""
+    end = layout.line_end(layout.end(node))
+    return [Edit(Span(end, end), layout.newline + layout.indent(layout.start(node)) + line)]
+
+
 def starts_own_line(layout: Layout, node: ast.stmt) -> bool:
     """Is there nothing but blanks before the statement on its line (no `;`, no `if x:` before it)?"""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
@@ -180,13 +186,11 @@ def ensure_import(layout: Layout, tree: ast.Module, statement: str) -> list[Edit
     after: ast.stmt | None = imports[-1] if imports else None
     if after is None and tree.body and _is_docstring(tree.body[0]):
         after = tree.body[0]
-    newline = layout.newline
-    if after is None:
-        if not tree.body:
-            return [Edit(Span(len(layout.text), len(layout.text)), statement + newline)]
-        return insert_before(layout, tree.body[0], [statement])
-    end = layout.line_end(layout.end(after))
-    return [Edit(Span(end, end), newline + statement)]
+    if after is not None:
+        return insert_after(layout, after, statement)
+    if not tree.body:
+        return [Edit(Span(len(layout.text), len(layout.text)), statement + layout.newline)]
+    return insert_before(layout, tree.body[0], [statement])
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -150,7 +150,7 @@ class Threading:
         sites = self._follow_name(file, home, node.name, form, node)
         count = _count(sites, form)
         for application in applications:
-            self.edits.add(file, OptionShift(file, application, form.index, count).edits())
+            self.edits.add(file, OptionShift(self.files, file, application, form.index, count=count).edits())
 
     # ------------------------------------------------------------ uses
 
@@ -166,7 +166,7 @@ class Threading:
         self._aliases[key] = form
         check_named(self.files, name)
         if home is file.top:
-            self._check_exported(file, name, binding)
+            self._check_exported(file, name)
         sites: list[Site] = []
         for use in self.files.of_name(file, home, name):
             sites += self.follow(use, form)
@@ -249,7 +249,7 @@ class Threading:
         assert application is not None
         after = self._after(application, form)
         sites = self.follow(Use(file, call), after)
-        self.edits.add(file, OptionShift(file, application, form.index, _count(sites, form)).edits())
+        self.edits.add(file, OptionShift(self.files, file, application, form.index, count=_count(sites, form)).edits())
         return sites
 
     def _after(self, application: Application, form: Form) -> Form:
@@ -323,13 +323,13 @@ class Threading:
                 if binding.node not in known:
                     raise file.refuse(f"`{key[1]}` is also bound to something else here.", binding.node)
 
-    def _check_exported(self, file: File, name: str, node: ast.AST) -> None:
-        for binding in file.bindings(file.top, "__all__"):
-            for constant in ast.walk(file.statement(binding.node)):
-                if isinstance(constant, ast.Constant) and constant.value == name:
-                    raise file.refuse(
-                        f"`{name}` is exported in `__all__`, so that its calls cannot all be seen.", constant
-                    )
+    def _check_exported(self, file: File, name: str) -> None:
+        for other, local in self.files.handed_on(file, name):
+            for binding in other.bindings(other.top, "__all__"):
+                for constant in ast.walk(other.statement(binding.node)):
+                    if isinstance(constant, ast.Constant) and constant.value == local:
+                        reason = f"`{local}` is exported in `__all__`, so that its calls cannot all be seen."
+                        raise other.refuse(reason, constant)
 
 
 def _count(sites: list[Site], form: Form) -> int | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from pathlib import Path
 
 from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.names import File, identifiers
+from jaxscope.refactor.names import File, enclosing, identifiers
 from jaxscope.refactor.references import Files
+from jaxscope.refactor.syntax import insert_after, starts_own_line
 from jaxscope.refactor.value import Value
 from jaxscope.semantics.scopes import Scope
 from jaxscope.text.edit import Edit
@@ -20,7 +23,7 @@ class Visible:
         self.files = files
         self.value = value
         self.edits = edits
-        self._imported: dict[str, str] = {}
+        self._imported: dict[ast.AST, str] = {}
 
     def text(self, file: File, scope: Scope, node: ast.expr) -> str:
         """The value as written in `scope`. Raises Refused where its name means something else there."""
@@ -56,19 +59,52 @@ class Visible:
         return None
 
     def _import(self, file: File, scope: Scope, node: ast.expr) -> str:
-        if file.path in self._imported:
-            return self._imported[file.path]
-        taken = identifiers(file.tree)
-        root = self.value.root
-        name = next(n for n in (root + "_" * number for number in range(99)) if n not in taken)
-        alias = root if name == root else f"{root} as {name}"
-        path = self.value.file.path
-        for statement in file.tree.body:
-            if not isinstance(statement, ast.ImportFrom):
-                continue
-            if self.files.project.resolve(file.path, statement.module or "", statement.level) == path:
-                at = file.layout.end(statement.names[-1])
-                self.edits.add(file, [Edit(Span(at, at), f", {alias}")])
-                self._imported[file.path] = name
-                return name
-        raise file.refuse(f"`{self.value.text}` cannot be seen from this call.", node)
+        """Imports the value where the file imports from its module, or from one that hands the function on."""
+        path, root = self.value.file.path, self.value.root
+        imports = list(self._imports(file, scope, node))
+        statement = next((found for found in imports if self._from(file, found) == path), None)
+        beside = next(filter(None, (self._beside(file, found) for found in reversed(imports))), None)
+        if statement is None and beside is None:
+            raise file.refuse(f"`{self.value.text}` cannot be seen from this call.", node)
+        at = statement or (beside[0] if beside else file.tree)
+        if at not in self._imported:
+            taken = identifiers(file.tree)
+            name = next(n for n in (root + "_" * number for number in range(99)) if n not in taken)
+            alias = root if name == root else f"{root} as {name}"
+            if isinstance(statement, ast.ImportFrom):
+                end = file.layout.end(statement.names[-1])
+                self.edits.add(file, [Edit(Span(end, end), f", {alias}")])
+            elif beside is not None:
+                self.edits.add(file, insert_after(file.layout, beside[0], f"from {beside[1]} import {alias}"))
+            self._imported[at] = name
+        return self._imported[at]
+
+    def _imports(self, file: File, scope: Scope, node: ast.expr) -> Iterator[ast.Import | ast.ImportFrom]:
+        """Imports that have certainly run when the code at `node` runs, from the outermost on."""
+        bodies = [around.node for around in enclosing(scope) if around.kind != "class"]
+        for body in [file.tree, *reversed(bodies)]:
+            for statement in getattr(body, "body", None) or [] if not isinstance(body, ast.Lambda) else []:
+                earlier = body is file.tree or statement.lineno < node.lineno
+                if isinstance(statement, ast.Import | ast.ImportFrom) and earlier:
+                    yield statement
+
+    def _from(self, file: File, statement: ast.Import | ast.ImportFrom) -> str | None:
+        if isinstance(statement, ast.Import):
+            return None
+        return self.files.project.resolve(file.path, statement.module or "", statement.level)
+
+    def _beside(self, file: File, statement: ast.Import | ast.ImportFrom) -> tuple[ast.stmt, str] | None:
+        """The statement, and how the value's module is called where that of the statement is called as it is there."""
+        resolve, level = self.files.project.resolve, getattr(statement, "level", 0)
+        name = statement.names[0].name if isinstance(statement, ast.Import) else statement.module or ""
+        found = resolve(file.path, name, level)
+        if found is None or not starts_own_line(file.layout, statement):
+            return None
+        folder = Path(found).parent if not name or Path(found).name == "__init__.py" else Path(found)
+        base = folder.parents[name.count(".")] if name else folder
+        target = Path(self.value.file.path).with_suffix("")
+        target = target.parent if target.name == "__init__" else target
+        if base not in target.parents:
+            return None
+        module = "." * level + ".".join(target.relative_to(base).parts)
+        return (statement, module) if resolve(file.path, module[level:], level) == self.value.file.path else None
