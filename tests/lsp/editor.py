@@ -32,9 +32,10 @@ class Text:
 
 
 def capabilities(
-    *, utf: Sequence[str] = (), versioned: bool = True, tags: Sequence[str] = ()
+    *, utf: Sequence[str] = (), versioned: bool = True, tags: Sequence[str] = (), annotated: bool = True
 ) -> types.ClientCapabilities:
     """What a full editor says of itself."""
+    annotations = types.ChangeAnnotationsSupportOptions(groups_on_label=True) if annotated else None
     markdown = types.MarkdownClientCapabilities(parser="marked", allowed_tags=list(tags))
     return types.ClientCapabilities(
         general=types.GeneralClientCapabilities(
@@ -43,10 +44,13 @@ def capabilities(
         window=types.WindowClientCapabilities(
             work_done_progress=True,
             show_message=types.ShowMessageRequestClientCapabilities(),
+            show_document=types.ShowDocumentClientCapabilities(support=True),
         ),
         workspace=types.WorkspaceClientCapabilities(
             apply_edit=True,
-            workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=versioned),
+            workspace_edit=types.WorkspaceEditClientCapabilities(
+                document_changes=versioned, change_annotation_support=annotations, metadata_support=True
+            ),
             code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True),
             execute_command=types.ExecuteCommandClientCapabilities(),
         ),
@@ -78,6 +82,11 @@ class Editor:
         self.answer: str | None = None
         """Button to press when asked."""
         self.messages: list[str] = []
+        self.edits: list[types.ApplyWorkspaceEditParams] = []
+        """What the server wanted to have edited."""
+        self.discards = False
+        """Does the user close previews without applying them?"""
+        self.shown: list[types.ShowDocumentParams] = []
         self.refreshes = 0
         self.watched: list[str] = []
         """Patterns of the files that the server wants to be told of."""
@@ -140,8 +149,17 @@ class Editor:
         @client.feature(types.WORKSPACE_APPLY_EDIT)
         def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
             self.before_applying()
+            self.edits.append(params)
+            notes = (params.edit.change_annotations or {}).values()
+            if self.discards and any(note.needs_confirmation for note in notes):
+                return types.ApplyWorkspaceEditResult(False)
             reason = self.apply(params.edit)
             return types.ApplyWorkspaceEditResult(reason is None, reason)
+
+        @client.feature(types.WINDOW_SHOW_DOCUMENT)
+        def show(params: types.ShowDocumentParams) -> types.ShowDocumentResult:
+            self.shown.append(params)
+            return types.ShowDocumentResult(True)
 
         @client.feature(types.CLIENT_REGISTER_CAPABILITY)
         def register(params: types.RegistrationParams) -> None:
@@ -165,6 +183,8 @@ class Editor:
             found.append((change.text_document.uri, change.text_document.version, change.edits))
         found += [(uri, None, edits) for uri, edits in (edit.changes or {}).items()]
         for uri, version, _ in found:
+            if uri not in self.texts:
+                self.open(str(self._path(uri).relative_to(self.folder)))
             if version is not None and self.texts[uri].version != version:
                 return "the document has changed"
         for uri, _, edits in found:
@@ -208,9 +228,11 @@ class Editor:
 
     def save(self, uri: str) -> None:
         """Saves a document."""
-        name = next(path for path in self.folder.rglob("*.py") if path.as_uri() == uri)
-        name.write_bytes(self.texts[uri].text.encode())
+        self._path(uri).write_bytes(self.texts[uri].text.encode())
         self.client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
+
+    def _path(self, uri: str) -> Path:
+        return next(path for path in self.folder.rglob("*.py") if path.as_uri() == uri)
 
     async def diagnostics(
         self, uri: str, wanted: Callable[[list[types.Diagnostic]], bool], patience: float = PATIENCE
@@ -253,10 +275,14 @@ class Editor:
         found = await self.client.text_document_code_lens_async(types.CodeLensParams(types.TextDocumentIdentifier(uri)))
         return list(found or [])
 
-    async def actions(self, uri: str, place: types.Range) -> list[types.CodeAction]:
-        """The code actions at a place."""
+    async def actions(
+        self, uri: str, place: types.Range, only: Sequence[str] = (), saving: bool = False
+    ) -> list[types.CodeAction]:
+        """The code actions at a place; `saving`: as editors ask for them before a save."""
+        trigger = types.CodeActionTriggerKind.Automatic if saving else types.CodeActionTriggerKind.Invoked
+        context = types.CodeActionContext([], list(only) or None, trigger)
         found = await self.client.text_document_code_action_async(
-            types.CodeActionParams(types.TextDocumentIdentifier(uri), place, types.CodeActionContext([]))
+            types.CodeActionParams(types.TextDocumentIdentifier(uri), place, context)
         )
         return [item for item in found or [] if isinstance(item, types.CodeAction)]
 
@@ -274,7 +300,7 @@ class Editor:
 def make_client() -> LanguageClient:
     """A client without the handlers that `Editor` brings."""
     client = LanguageClient(converter_factory=_converter)
-    ours = (types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, types.WINDOW_SHOW_MESSAGE)
+    ours = (types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, types.WINDOW_SHOW_MESSAGE, types.WINDOW_SHOW_DOCUMENT)
     kept = {key: value for key, value in DEFAULT_CLIENT_FEATURES.items() if key not in ours}
     register_lsp_features(client, kept)
     return client

@@ -54,7 +54,10 @@ def _note(file: FileChange, edit: Edit, parts: list[_Part], lines: LineIndex) ->
         return EditNote("Import", where)
     if lines.line(place.line).lstrip().startswith("#"):
         return EditNote("Declared shapes", where)
-    around = [part for part in parts if part.start <= edit.span.start and edit.span.end <= part.end]
+    start, end = edit.span.start, edit.span.end
+    around = [
+        part for part in parts if part.start <= start and end <= part.end and part.start < end and start < part.end
+    ]
     inner = min(around, key=lambda part: part.end - part.start, default=_Part(0, 0, _OTHER, ""))
     return EditNote(inner.label, f"{inner.what}, {where}" if inner.what else where)
 
@@ -71,11 +74,11 @@ def _parts(tree: ast.Module, lines: LineIndex) -> Iterator[_Part]:
             yield _Part(start(node), start(node.body[0]), "Signature", f"`{node.name}`")
             yield _Part(start(node.body[0]), end(node), _OTHER, f"`{node.name}`")
             for decorator in node.decorator_list:
-                yield _Part(start(decorator), end(decorator), "Option", f"decorator of `{node.name}`")
+                yield _Part(start(decorator) - 1, end(decorator) + 1, "Option", f"decorator of `{node.name}`")
         elif isinstance(node, ast.Lambda):
             yield _Part(start(node), start(node.body), "Signature", "lambda")
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            yield _Part(start(node), end(node), "Import", "")
+            yield _Part(start(node), end(node) + 1, "Import", "")
         elif isinstance(node, ast.Call):
             called = ast.unparse(node.func)
             transform = called.rpartition(".")[2] in _TRANSFORMS
