@@ -5,7 +5,7 @@ import type { Server } from "./client.ts";
 import { declareShapes } from "./features/declareShapes.ts";
 import type { Panel } from "./features/panel.ts";
 import type { Recorder } from "./features/record.ts";
-import { consent, failureOf, panelModel, restartWorkers, trace, type PanelParams } from "./requests.ts";
+import { consent, failureOf, fixAll, panelModel, restartWorkers, trace, type PanelParams } from "./requests.ts";
 
 type Handler = (...args: unknown[]) => Promise<unknown> | unknown;
 
@@ -14,6 +14,8 @@ export function registerCommands(server: Server, panel: Panel, recorder: Recorde
     openPanel: (uri, name, tab) => panel.open(target(uri, name), asTab(tab)),
     time: (uri, name) => panel.time(target(uri, name), false),
     measure: (uri, name) => panel.time(target(uri, name), true),
+    fixFile: async (uri) => fixAll(await server.connected(), target(uri).uri, false),
+    fixProject: async (uri) => fixAll(await server.connected(), target(uri).uri, true),
     traceNow: async (uri) => trace(await server.connected(), target(uri).uri),
     declareShapes: (uri, name) => declare(server, target(uri, name)),
     record: (uri) => recorder.choose(vscode.Uri.parse(target(uri).uri)),

@@ -46,6 +46,10 @@ export const applyFix = (client: LanguageClient, uri: string, version: number, n
   return client.sendRequest("workspace/executeCommand", { command: "jaxscope.applyFix", arguments: [{ ...target, names }] });
 };
 
+/** All safe fixes of a file, or of all files of its folder. The server shows how far it is, and says what came of it. */
+export const fixAll = (client: LanguageClient, uri: string, project: boolean) =>
+  client.sendRequest("workspace/executeCommand", { command: "jaxscope.fixAll", arguments: [{ uri, project }] });
+
 /** How a request ended that did not end well. */
 export function failureOf(error: unknown): { readonly message: string; readonly cancelled: boolean } {
   const code = (error as { code?: unknown }).code;
