@@ -167,11 +167,16 @@ def _matched(claims: list[Claim], constants: list[Constant]) -> Iterator[tuple[C
             c
             for c in constants
             if id(c) not in taken and array is not None and (array.shape, array.dtype) == (c.shape, c.dtype)
+            if c.name is None or _is_read_in(c, claim.finding.inner or claim.finding.function)
         ]
         found[id(claim)] = alike if len(alike) == 1 else []
         taken.update(map(id, found[id(claim)]))
     for claim in claims:
         yield claim, found[id(claim)]
+
+
+def _is_read_in(constant: Constant, function: str) -> bool:
+    return any(frame.function == function for read in constant.reads for frame in read.frames)
 
 
 def _same_name(claim: Claim, constant: Constant) -> bool:

@@ -91,6 +91,7 @@ def _first_read(model: FileModel, function: Function, name: str, constant: Const
             inner = home.function_at(place.start)
             root = name.replace("[", ".").partition(".")[0]
             own = any(parameter.name == root for parameter in function.parameters)
+            own = own or (constant.holder == "global" and root in function.scope.bindings)  # `names = globals()`
             bound = None if own else home.binding(function, name)
             written = " ".join(home.module.source(place).split())
             return Spot(home.path, place, written, inner.qualname if inner else function.qualname, bound)
@@ -133,7 +134,12 @@ def _at_frame(model: FileModel, traced: TracedFunction, constant: Constant, name
     home = _model(model, place.path)
     if home is None:
         return Spot(place.path, _line_range("", place), name or "constant", place.function)
-    where = _line_range(home.module.lines.line(place.line), place)
+    text = home.module.lines.line(place.line)
+    where = _line_range(text, place)
+    end = where.end.column - 1 if where.end.line == place.line else len(text)
+    at = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)").search(text, where.start.column - 1, end) if name else None
+    if at is not None:
+        where = Range(Position(place.line, at.start() + 1), Position(place.line, at.end() + 1))
     return Spot(place.path, where, name or _shown(home, where), place.function)
 
 

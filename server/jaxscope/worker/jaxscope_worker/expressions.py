@@ -34,6 +34,20 @@ def names_in(place: Place | None) -> frozenset[str] | None:
     return None if text is None else frozenset(_NAME.findall(text))
 
 
+def looked_up(place: Place | None, name: str) -> str:
+    """The part of the expression at `place` that looks `name` up by its text; `name` where none is seen to."""
+    text = text_at(place)
+    try:
+        tree = ast.parse(f"({text})", mode="eval") if text else None
+    except (SyntaxError, ValueError, RecursionError):
+        return name
+    for node in ast.walk(tree) if tree else ():
+        given = [node.slice] if isinstance(node, ast.Subscript) else node.args if isinstance(node, ast.Call) else []
+        if any(isinstance(each, ast.Constant) and each.value == name for each in given):
+            return ast.get_source_segment(f"({text})", node) or name
+    return name
+
+
 def as_written(path: str, filename: str) -> str:
     """`params['w']` with the quotes that the file has around such keys; double ones where it has none."""
 

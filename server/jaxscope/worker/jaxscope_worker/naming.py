@@ -184,7 +184,12 @@ def find(constant: Any, scopes: list[Scope], index: Index) -> Name | None:
     is_host = isinstance(constant, np.ndarray)
     written = [c for scope in scopes for c in _captured(scope, index) if _is_written(c)]
     for accepts in (same, view) if is_host else (same,):
-        for search in (lambda: written, lambda: _all_captured(scopes, index), lambda: _all_locals(scopes, index)):
+        for search in (
+            lambda: written,
+            lambda: _all_captured(scopes, index),
+            lambda: _by_text(scopes, index),
+            lambda: _all_locals(scopes, index),
+        ):
             for candidate in search():
                 if accepts(candidate.reached.value):
                     return _named(_origin(candidate, scopes, index), constant, accepts is view)
@@ -245,10 +250,19 @@ def _all_captured(scopes: list[Scope], index: Index) -> Iterator[_Candidate]:
     return (candidate for scope in scopes for candidate in _captured(scope, index))
 
 
+def _by_text(scopes: list[Scope], index: Index) -> Iterator[_Candidate]:
+    """Globals that running code can only look up by a text of its own: `globals()["W"]`, `getattr(module, "W")`."""
+    for scope in reversed(scopes):
+        for text in scope.code.co_consts if scope.place is not None else ():
+            if isinstance(text, str) and text in scope.globals and text not in _uses(scope.code).globals:
+                for reached in index.arrays(scope.globals[text]):
+                    yield _Candidate(scope, "global", expressions.looked_up(scope.place, text), reached)
+
+
 def _all_locals(scopes: list[Scope], index: Index) -> Iterator[_Candidate]:
     for scope in scopes:
         for name, value in scope.locals.items():
-            if isinstance(value, ModuleType):
+            if isinstance(value, ModuleType) or value is scope.globals:
                 continue
             for reached in index.arrays(value):
                 yield _Candidate(scope, "made", name, reached)

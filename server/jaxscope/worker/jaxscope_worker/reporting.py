@@ -170,7 +170,8 @@ class Reporter:
         if near is None and record.target is not None:
             scopes = naming.scopes_of_functions(record.target, self.files)
             near = naming.find(found.value, scopes, Index())
-        return near or next(iter(known), None)
+        # What this trace met itself, and could not name, is not named by what an unrelated function calls it.
+        return near or (None if found.key in record.unnamed else next(iter(known), None))
 
 
 def _program(number: str, record: Record, constants: list[LiveConstant]) -> Program:
