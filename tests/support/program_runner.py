@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 SCRIPT = Path(__file__).parent / "run_programs.py"
 
@@ -21,12 +22,19 @@ class Runner:
             [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
-    def run(self, files: dict[str, str]) -> dict[str, object]:
+    def run(self, files: dict[str, str]) -> dict[str, Any]:
         """`result` and `captured`, or `error`. `files`: texts by module name; `case` is run."""
+        return self._ask({"files": files})
+
+    def compare(self, before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
+        """Of both programs, traced: `captured`, a pair, and their `difference` or None; or `error`."""
+        return self._ask({"before": before, "after": after})
+
+    def _ask(self, request: dict[str, dict[str, str]]) -> dict[str, Any]:
         assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(json.dumps(files) + "\n")
+        self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
-        answer: dict[str, object] = json.loads(self.process.stdout.readline())
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
         return answer
 
     def close(self) -> None:

@@ -30,6 +30,14 @@ def equal(before: Any, after: Any) -> tuple[bool | None, str]:
     return True if all_known else None, ""
 
 
+def identical(a: Any, b: Any) -> bool:
+    """Do two arrays hold the same, to the last bit?"""
+    left, right = _values(a), _values(b)
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    return left.tobytes() == right.tobytes()
+
+
 def _leaf(a: Any, b: Any) -> tuple[bool | None, str]:
     if isinstance(a, (str, bytes, bool)) or isinstance(b, (str, bytes, bool)):
         return (True, "") if type(a) is type(b) and a == b else (False, "differs")

@@ -14,7 +14,7 @@ import jax
 from jax.extend import source_info_util
 
 from . import arrays
-from .walking import nested, parts
+from .walking import nested, parts, scan_operands
 
 MIN_BYTES = 33
 """JAX's own threshold: arrays of up to 32 bytes stay in the program."""
@@ -222,10 +222,7 @@ class _Interpreter:
 
     def _scan(self, eqn: Any, hoisted: Sequence[Any], operands: list[Any]) -> Sequence[Any]:
         body = eqn.params["jaxpr"]
-        inner, outer = parts(body)[0], eqn
-        scanned = _changed_rank(inner.invars, outer.invars)
-        carried = len(outer.outvars) - _changed_rank(inner.outvars, outer.outvars)
-        fixed = len(operands) - scanned - carried
+        fixed, carried = scan_operands(eqn)
         consts, carry, xs = operands[:fixed], operands[fixed : fixed + carried], operands[fixed + carried :]
 
         def step(carry: Any, xs: Any) -> tuple[Any, Any]:
@@ -287,11 +284,6 @@ class _Interpreter:
 def given(shardings: Sequence[Any]) -> list[Any]:
     """Shardings of a jit equation as `jax.jit` takes them: JAX's own mark for `unspecified` as None."""
     return [None if type(each).__name__ == "UnspecifiedValue" else each for each in shardings]
-
-
-def _changed_rank(inner: Sequence[Any], outer: Sequence[Any]) -> int:
-    """How many a scan slices or stacks: their rank differs inside. Its parameters say so otherwise in each version."""
-    return sum(len(a.aval.shape) != len(b.aval.shape) for a, b in zip(inner, outer, strict=False))
 
 
 def _spec(names: Any) -> Any:

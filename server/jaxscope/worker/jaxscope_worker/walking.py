@@ -6,7 +6,7 @@ further jits. It is followed into them, so that a read is reported at the `dot_g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -75,6 +75,20 @@ def _keys(jaxpr: Any) -> Iterator[tuple[Any, ...]]:
     for eqn in inner.eqns:
         for _, body in nested(eqn):
             yield from _keys(body)
+
+
+def scan_operands(eqn: Any) -> tuple[int, int]:
+    """Of a scan: how many leading operands stay the same in all steps, and how many follow that are carried.
+
+    A scan's parameters say so otherwise in each version; but the rank of what it slices or stacks differs inside.
+    """
+    inner = parts(eqn.params["jaxpr"])[0]
+    carried = len(eqn.outvars) - _changed_rank(inner.outvars, eqn.outvars)
+    return len(eqn.invars) - _changed_rank(inner.invars, eqn.invars) - carried, carried
+
+
+def _changed_rank(inner: Sequence[Any], outer: Sequence[Any]) -> int:
+    return sum(len(a.aval.shape) != len(b.aval.shape) for a, b in zip(inner, outer, strict=False))
 
 
 _PLAIN = (int, str, bool, float, type(None), type, np.dtype)
