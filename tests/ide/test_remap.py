@@ -67,6 +67,26 @@ def test_an_edited_function_loses_its_facts_and_the_inferred_finding_returns() -
 
 
 @pytest.mark.parametrize(
+    "binding",
+    [
+        "BASIS = jnp.asarray(np.random.default_rng(0).standard_normal((800, 800), np.float32))",
+        "BASIS = jnp.asarray(\n    np.ones(\n        (800, 800), np.float32\n    )\n)",
+    ],
+)
+def test_an_edit_of_what_makes_the_array_takes_its_figures_back(binding: str) -> None:
+    replay = traced("whitener")
+    line = next(line for line in replay.text.splitlines() if line.startswith("BASIS"))
+    replay.workspace.set_text(replay.path, replay.text.replace(line, binding))
+    facts = replay.workspace.function(replay.path, "whiten")
+    assert facts and facts.traced == ()
+    (finding,) = facts.findings
+    assert finding.evidence == "static" and finding.array and finding.array.shape == (800, 800)
+    assert (add := replay.workspace.function(replay.path, "add")) and add.not_traced
+    replay.workspace.set_text(replay.path, replay.text)
+    assert [item.evidence for item in replay.workspace.findings(replay.path)] == ["both"]
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [("    return centred @ BASIS\n", ""), ("@jax.jit\ndef whiten", "@jax.jit\n@other\ndef whiten")],
 )

@@ -90,3 +90,18 @@ async def test_the_finding_stands_where_a_helper_of_another_file_reads(start: St
     (item,) = await editor.diagnostics(tables, lambda found: bool(sizes(found, "float32[700,500]")))
     assert (item.range.start.line, "`by_helper`" in item.message) == (7, True)
     assert [related.location.range.start.line for related in item.related_information or []] == [3]
+
+
+@pytest.mark.jax
+async def test_unsaved_edits_of_an_imported_file_take_the_traced_figures_back(start: Start) -> None:
+    editor = await start(ALLOWED)
+    write(editor, 500)
+    tables = editor.open("tables.py")
+    model = editor.open("model.py", MODEL)
+    await editor.diagnostics(model, lambda found: len(sizes(found, "float32[700,500]")) == 2)
+    editor.change(tables, editor.texts[tables].text.replace("500", "600"))
+    found = sizes(await editor.diagnostics(model, lambda found: len(sizes(found, "1.6 MiB that")) == 2))
+    assert all("(inferred)" in message for message in found.values())
+    assert not [lens for lens in await editor.lenses(model) if lens.command and "700,500" in lens.command.title]
+    editor.change(tables, editor.texts[tables].text.replace("600", "500"))
+    await editor.diagnostics(model, lambda found: len(sizes(found, "float32[700,500]")) == 2)

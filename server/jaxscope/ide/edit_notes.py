@@ -81,8 +81,8 @@ def _parts(tree: ast.Module, lines: LineIndex) -> Iterator[_Part]:
             yield _Part(start(node), end(node) + 1, "Import", "")
         elif isinstance(node, ast.Call):
             called = ast.unparse(node.func)
-            transform = called.rpartition(".")[2] in _TRANSFORMS
-            label = "Option" if transform else "Call"
+            first = [called, *(ast.unparse(arg) for arg in node.args[:1])]  # also `partial(jax.jit, …)`
+            label = "Option" if any(name.rpartition(".")[2] in _TRANSFORMS for name in first) else "Call"
             yield _Part(end(node.func), end(node), label, f"`{called}`" if len(called) <= 40 else "")
             for keyword in node.keywords:
                 if keyword.arg in _OPTIONS:

@@ -1,11 +1,13 @@
 """What a trace of an older text still says about the text as it stands now.
 
 A traced function whose own lines are unchanged keeps its facts, moved to where those lines are now. One whose lines
-were edited has lost them, since nobody can tell what the edit did without tracing again.
+were edited has lost them, since nobody can tell what the edit did without tracing again; so has one that captures an
+array whose binding was edited, in this file or in another.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 from bisect import bisect_right
@@ -14,9 +16,12 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 
 from jaxscope.semantics.model import Function
+from jaxscope.source.module import Chunk, Module
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Failure, Place, Read, TracedFunction, TraceReply
 
 FunctionsOf = Callable[[str], tuple[Function, ...]]
+MadeAt = Callable[[str, Constant], "tuple[str, range] | None"]
+"""Lines of the statement that binds a constant of a function of the file at a path, as the texts are now."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _DIFF_LIMIT = 4000
 """Lines between the first and the last difference above which they all count as changed: a diff would be slow."""
@@ -72,6 +77,25 @@ class LineMap:
         return after is None or after == following or _indent(after) <= indent
 
 
+def statement_lines(module: Module, line: int) -> range:
+    """The lines of the innermost statement around a line; of a compound one its header."""
+    for chunk in module.chunks:
+        first = module.first_line(chunk)
+        if not first <= line <= first + chunk.line_count:
+            continue
+        nodes = [node for part in chunk.body for node in ast.walk(part) if isinstance(node, ast.stmt)]
+        found = [_lines(module, chunk, node) for node in nodes]
+        return min((lines for lines in found if line in lines), key=len, default=range(line, line + 1))
+    return range(line, line + 1)
+
+
+def _lines(module: Module, chunk: Chunk, node: ast.stmt) -> range:
+    place = module.range(chunk, node)
+    body: list[ast.stmt] = getattr(node, "body", [])
+    end = max(module.range(chunk, body[0]).start.line - 1, place.start.line) if body else place.end.line
+    return range(place.start.line, end + 1)
+
+
 def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
@@ -93,9 +117,10 @@ def _matching(old: list[str], new: list[str]) -> Iterable[tuple[int, int, int]]:
 class Remap:
     """Carries a reply over to newer texts."""
 
-    def __init__(self, maps: dict[str, LineMap], functions_of: FunctionsOf) -> None:
+    def __init__(self, maps: dict[str, LineMap], functions_of: FunctionsOf, made_at: MadeAt) -> None:
         self._maps = maps
         self._functions_of = functions_of
+        self._made_at = made_at
 
     def reply(self, reply: TraceReply) -> TraceReply:
         """`reply` without what was changed since, its places moved."""
@@ -150,12 +175,18 @@ class Remap:
         constants = []
         for constant in traced.constants:
             moved = self._constant(constant)
-            if moved is None:
+            if moved is None or self._made_anew(traced.path, constant):
                 return None
             constants.append(moved)
         return dataclasses.replace(
             traced, line=line, jitted_at=self._place(traced.jitted_at), constants=tuple(constants)
         )
+
+    def _made_anew(self, path: str, constant: Constant) -> bool:
+        """Was the statement edited that says how large it is?"""
+        path, lines = self._made_at(path, constant) or (path, range(0))
+        known = self._maps.get(path)
+        return known is not None and not known.same and any(known.backward(line) is None for line in lines)
 
     def _constant(self, constant: Constant) -> Constant | None:
         reads = []

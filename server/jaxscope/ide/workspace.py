@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from jaxscope.config import Config
 from jaxscope.ide.functions import FunctionFacts, facts_of
-from jaxscope.ide.remap import LineMap, Remap
+from jaxscope.ide.remap import LineMap, Remap, statement_lines
 from jaxscope.ide.signatures import SOURCES, ranked
 from jaxscope.refactor.change import Refusal
 from jaxscope.rules.base import Context, Judgement, judge
@@ -347,10 +347,15 @@ class Workspace:
                 new = self.text(file)
                 if new is not None:
                     maps[file] = LineMap(old, new)
-            remap = Remap(maps, self._functions_of)
+            remap = Remap(maps, self._functions_of, self._made_at)
             changed = {file: () if lines.same else lines.changed for file, lines in maps.items()}
             traced.carried = _Carried(self._generation, remap.reply(traced.evidence.reply), remap, changed)
         return traced.carried
+
+    def _made_at(self, path: str, constant: Constant) -> tuple[str, range] | None:
+        bound = self.bound(path, constant)
+        module = self.project.module(bound[0]) if bound else None
+        return (module.path, statement_lines(module, bound[1])) if bound and module else None
 
     def _functions_of(self, path: str) -> tuple[Function, ...]:
         model = self.model(path)
