@@ -6,8 +6,8 @@ The method takes the value as an argument; whoever calls it, or its compiled for
 from __future__ import annotations
 
 import ast
+from functools import partial
 
-from jaxscope.refactor.change import Refused
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
 from jaxscope.refactor.edits import Edits
@@ -31,13 +31,8 @@ def hoist_from_bound_method(
         raise file.refuse("Only a plain method can take another argument.", node)
     if private(value.links):
         raise file.refuse(f"`{value.text}` cannot be named outside of its class.", node)
-    try:
-        return _BoundMethod(files, compiled, value, file, node).change(by_keyword=False)
-    except Refused as first:
-        try:
-            return _BoundMethod(files, compiled, value, file, node).change(by_keyword=True)
-        except Refused:
-            raise first from None
+    change = _BoundMethod(files, compiled, value, file, node).change
+    return files.first(partial(change, by_keyword=False), partial(change, by_keyword=True))
 
 
 class _BoundMethod:
@@ -51,7 +46,7 @@ class _BoundMethod:
 
     def change(self, by_keyword: bool) -> SourceChange:
         """The method with its parameter, and everything that calls it."""
-        file, node = self.file, self.node
+        file, node, self.edits = self.file, self.node, Edits()
         reads = [read for read in self.value.reads() if inside(read.scope, file.scope(node))]
         if not reads:
             raise file.refuse(f"`{self.value.text}` is read outside of the method itself.", node)

@@ -65,6 +65,11 @@ class Escapes:
         if isinstance(parent, ast.For | ast.comprehension) and parent.iter is node:
             target = parent.target
             return isinstance(target, ast.Name) and all(map(self._function, self._reads(file, target)))
+        if isinstance(parent, ast.Assign) and all(isinstance(target, ast.Tuple) for target in parent.targets):
+            names = [name for target in parent.targets for name in ast.walk(target) if isinstance(name, ast.expr)]
+            flat = all(isinstance(name, ast.Name | ast.Tuple) for name in names)
+            reads = (read for name in names if isinstance(name, ast.Name) for read in self._reads(file, name))
+            return flat and all(map(self._function, reads))
         found = list(self._moved(use, parent))
         return None not in found and all(self._container(other) for other in found if other is not None)
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ast
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jaxscope.refactor.bound import hoist_bound
 from jaxscope.refactor.bound_method import hoist_from_bound_method
+from jaxscope.refactor.carried import hoist_carried
 from jaxscope.refactor.change import Hoist, Refusal, Refused
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.contents import Contents
@@ -185,15 +187,11 @@ class _Planner:
 
     def _thread(self, value: Value, target: Scope, read: Read) -> SourceChange:
         starts = self._starts(value, target, read)
-        if not starts:
+        if not starts and not value.home.is_function:
             raise self.file.refuse(f"It cannot be seen how `{self.function}` comes to read `{self.name}`.", read.node)
-        try:
-            return self._attempt(value, target, starts, by_keyword=False)
-        except Refused as first:
-            try:
-                return self._attempt(value, target, starts, by_keyword=True)
-            except Refused:
-                raise first from None
+        attempt = partial(self._attempt, value, target, starts)
+        carried = partial(hoist_carried, self.files, self.compiled, value, read)
+        return self.files.first(partial(attempt, by_keyword=False), partial(attempt, by_keyword=True), carried)
 
     def _attempt(self, value: Value, target: Scope, starts: list[FunctionNode], by_keyword: bool) -> SourceChange:
         threading = Threading(self.files, self.compiled, value, by_keyword)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File
 from jaxscope.semantics.scopes import Binding, Scope
+from jaxscope.text.edit import SourceChange
 
 if TYPE_CHECKING:
     from jaxscope.semantics.project import Project
@@ -53,6 +54,18 @@ class Files:
         refusal = Refusal(reason, file.path, getattr(node, "lineno", 1))
         if refusal not in self.doubts:
             self.doubts.append(refusal)
+
+    def first(self, *attempts: Callable[[], SourceChange]) -> SourceChange:
+        """The change of the first attempt that is not refused; else the first one's refusal is raised."""
+        refusals: list[Refused] = []
+        before = list(self.doubts)
+        for attempt in attempts:
+            try:
+                return attempt()
+            except Refused as refused:
+                refusals.append(refused)
+                self.doubts[:] = before
+        raise refusals[0] from None
 
     def readable(self, path: str) -> File | None:
         """The file at `path`; None when it cannot be read or does not parse."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
-from jaxscope.refactor.change import Refused
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.exists import private
 from jaxscope.refactor.layout import FunctionNode
@@ -20,13 +20,8 @@ def hoist_of_parameter(files: Files, compiled: Compiled, value: Value, file: Fil
     """The change for a value that begins with a parameter of the function `node`. Raises Refused."""
     if private(value.links):
         raise file.refuse(f"`{value.text}` cannot be named outside of its class.", node)
-    try:
-        return _attempt(files, compiled, value, file, node, by_keyword=False)
-    except Refused as first:
-        try:
-            return _attempt(files, compiled, value, file, node, by_keyword=True)
-        except Refused:
-            raise first from None
+    attempt = partial(_attempt, files, compiled, value, file, node)
+    return files.first(partial(attempt, by_keyword=False), partial(attempt, by_keyword=True))
 
 
 def _attempt(

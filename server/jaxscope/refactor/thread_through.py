@@ -27,7 +27,7 @@ from jaxscope.refactor.transforms import Application, applied_by, decorated_by
 from jaxscope.refactor.uses import given_to, passes_through
 from jaxscope.refactor.value import Value, inside, known_of
 from jaxscope.refactor.visible import Visible
-from jaxscope.semantics.scopes import Scope
+from jaxscope.semantics.scopes import Read, Scope
 
 _HARMLESS = frozenset(["__name__", "__qualname__", "__doc__", "__module__", "clear_cache", "_cache_size"])
 _MAPPED = ("in_axes", "in_specs")
@@ -117,18 +117,22 @@ class Threading:
     def _replace_reads(self, file: File, node: FunctionNode, name: str) -> None:
         if file is not self.value.file:
             return
-        value = self.value
-        mask = not value.links and Contents(self.files).mask(file, value.home, value.root)
-        concrete = Concreteness(self.files, file, value.text, None if value.new else known_of(self.files, value), mask)
-        for read in self.value.reads():
-            if not inside(read.scope, file.scope(node)):
-                continue
+        reads = [read for read in self.value.reads() if inside(read.scope, file.scope(node))]
+        self._check_reads(file, reads)
+        for read in reads:
             whole = self.value.node(read)
-            concrete.check(whole)
             if file.layout.source(whole) != name:
                 if not self._free_between(read.scope, node, file, name):
                     raise file.refuse(f"`{name}` means something else here.", read.node)
                 self.edits.add(file, [replaced(file.layout, whole, name)])
+
+    def _check_reads(self, file: File, reads: list[Read]) -> None:
+        """Raises Refused where a read needs the value's elements while tracing."""
+        value = self.value
+        mask = not value.links and Contents(self.files).mask(file, value.home, value.root)
+        concrete = Concreteness(self.files, file, value.text, None if value.new else known_of(self.files, value), mask)
+        for read in reads:
+            concrete.check(value.node(read))
 
     def _free_between(self, scope: Scope, node: FunctionNode, file: File, name: str) -> bool:
         return all(name not in s.bindings for s in enclosing(scope) if inside(s, file.scope(node)))
@@ -242,7 +246,8 @@ class Threading:
         if given.kind == "call":
             return self._site(Site(file, call, form if given.keywords else replace(form, keyword=None), given.first))
         if given.kind == "body":
-            return self._site(Site(file, node, form, forward=True))
+            by_name = not form.exact and form.index is None and form.keyword is not None
+            return self._site(Site(file, node, form, forward=not by_name, bind=by_name))
         if given.kind == "partial":
             return self._partial(file, call, form)
         application = applied_by(file, call, node)

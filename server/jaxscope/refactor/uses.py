@@ -23,7 +23,8 @@ _BODIES = frozenset(
     ]
 )
 _TRANSPARENT = frozenset(["jaxtyping.jaxtyped", "beartype.beartype", "typeguard.typechecked", "typing.no_type_check"])
-_NOT_FOLLOWED = frozenset(["jax.jvp", "jax.vjp", "jax.linearize"])
+_DIFFERENTIATING = frozenset(["jax.jvp", "jax.vjp", "jax.linearize"])
+"""They call the function on the spot, with the arguments that they are given for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,10 @@ def given_to(file: File, call: ast.AST, node: ast.expr) -> GivenTo | None:
     if name in _BODIES and position == 0:
         return GivenTo("body")
     found = named(file, call.func)
-    if found is None or name in _NOT_FOLLOWED:
-        return GivenTo("transform") if found is None and applied_by(file, call, node) else None
+    if name in _DIFFERENTIATING and position == 0:
+        return GivenTo("body")
+    if found is None:
+        return GivenTo("transform") if applied_by(file, call, node) else None
     keyword = next((k.arg for k in call.keywords if k.value is node), None)
     for body in found.bodies:
         if position != body.position and (keyword is None or keyword != body.name):
