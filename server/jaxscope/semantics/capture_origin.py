@@ -10,7 +10,7 @@ from jaxscope.semantics.arguments import parameters
 from jaxscope.semantics.capture import Mark
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.frames import Frame
-from jaxscope.semantics.scopes import Binding, Read, Scope
+from jaxscope.semantics.scopes import Read, Scope
 from jaxscope.semantics.values import (
     ClassValue,
     Instance,
@@ -38,8 +38,8 @@ class Origin:
                 return self._global_mark(owner.path, node.attr)
             if isinstance(owner, (Instance, ClassValue)) and (isinstance(owner, ClassValue) or owner.given is None):
                 written = objects.written_at(self.ev, owner, node.attr)
-                if written is not None:
-                    return Mark(written[0].chunk, written[1])
+                if written:
+                    return Mark(written[0][0].chunk, written[0][1]) if len(written) == 1 else None
         return self.of_name(read.name, scope, frame)
 
     def _global_mark(self, path: str, name: str, depth: int = 0) -> Mark | None:
@@ -48,7 +48,9 @@ class Origin:
         bindings = other.global_bindings(name) if other is not None else []
         if not bindings:
             return None
-        last = bindings[-1]
+        last = other.giver(name, bindings[-1].scope, bindings[-1].scope) if other is not None else None
+        if last is None:
+            return None
         if last.kind == "import" and last.attribute and depth < _LONGEST_CHAIN:
             source = self.ev.project.resolve(path, last.module, last.level)
             found = self._global_mark(source, last.attribute, depth + 1) if source is not None else None
@@ -61,8 +63,7 @@ class Origin:
         if owner is None:
             return None
         model = frame.model
-        found = model.global_bindings(name) if owner.kind == "module" else owner.bindings.get(name, [])
-        last: Binding | None = next(iter(reversed(model.reaching(found, owner, None))), None)
+        last = model.giver(name, owner, scope)
         if last is None:
             return None
         if last.kind == "import":

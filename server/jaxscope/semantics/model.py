@@ -283,13 +283,31 @@ class FileModel:
         owner = self.project.evaluator.owner(root, function.scope)
         if owner is None:
             return None
-        bindings = self.global_bindings(root) if owner.kind == "module" else owner.bindings.get(root, [])
-        reaching = self.reaching(bindings, owner, None)
-        if not reaching:
+        found = self.giver(root, owner, function.scope)
+        if found is None:
             return None
-        if reaching[-1].kind == "import":
-            return self._imported_binding(reaching[-1], name) or self.place(reaching[-1].scope, reaching[-1].node)
-        return self.place(reaching[-1].scope, reaching[-1].node)
+        imported = self._imported_binding(found, name) if found.kind == "import" else None
+        return imported or self.place(found.scope, found.node)
+
+    def giver(self, name: str, owner: Scope, function: Scope) -> Binding | None:
+        """The binding in `owner` whose value a function inside it sees; None where that can be one of several.
+
+        It runs after it was defined: what was overwritten until then is gone, and what comes later may be seen or not.
+        """
+        bindings = self.global_bindings(name) if owner.kind == "module" else owner.bindings.get(name, [])
+        bindings = [one for one in bindings if not _is_none(one)] or bindings
+        at = function
+        while at.parent is not None and at.parent is not owner and at.parent.kind != "module":
+            at = at.parent
+        if at.node is not None and at is not owner:
+            defined = self.place_key(at, at.node)
+            earlier = [one for one in bindings if self._key(one.scope, one.order) < defined]
+            later = [one for one in bindings if self._key(one.scope, one.order) >= defined]
+            bindings = (self.reaching(earlier, owner, None) if earlier else []) + later
+        else:
+            bindings = self.reaching(bindings, owner, None)
+        kept = [one for one, after in zip(bindings, [*bindings[1:], None], strict=True) if not _changes(after, one)]
+        return kept[0] if len(kept) == 1 else None
 
     def _imported_binding(self, binding: Binding, name: str) -> Place | None:
         """Where the project's other file binds what is imported from it."""
@@ -397,6 +415,16 @@ def _pairs(chunks: Iterable[Chunk]) -> list[tuple[Chunk, ChunkFacts]]:
 def squeezed(text: str) -> str:
     """`text` without blanks and with one kind of quotes: how names are compared."""
     return "".join(text.split()).replace("'", '"')
+
+
+def _is_none(binding: Binding) -> bool:
+    """Does it only say that the name has nothing yet?"""
+    return isinstance(binding.value, ast.Constant) and binding.value.value is None and not binding.path
+
+
+def _changes(after: Binding | None, before: Binding) -> bool:
+    """Is the value of one binding gone after the next, `w *= 2`?"""
+    return after is not None and after.kind == "augmented" and before.block[: len(after.block)] == after.block
 
 
 def _first_parameter(scope: Scope) -> list[str]:

@@ -219,15 +219,16 @@ def _writes(cls: ClassValue, name: str) -> list[AttributeWrite]:
     return [write for _, write in found]
 
 
-def written_at(ev: Evaluator, value: Instance | ClassValue, name: str) -> tuple[Scope, ast.AST] | None:
-    """Where an attribute is assigned, with the scope that the assignment stands in."""
+def written_at(ev: Evaluator, value: Instance | ClassValue, name: str) -> list[tuple[Scope, ast.AST]]:
+    """Where an attribute is assigned other than to None, each with the scope that the assignment stands in."""
     for one in bases(ev, value.cls if isinstance(value, Instance) else value):
         writes = _writes(one, name)
+        given = [write for write in writes if not (isinstance(write.value, ast.Constant) and write.value.value is None)]
         if writes:
-            return writes[0].scope, writes[0].node
+            return [(write.scope, write.node) for write in given or writes]
         if name in one.scope.bindings:
-            return one.scope, one.scope.bindings[name][-1].node
-    return None
+            return [(one.scope, one.scope.bindings[name][-1].node)]
+    return []
 
 
 def _written(ev: Evaluator, value: Instance, write: AttributeWrite, cls: ClassValue) -> Value:
