@@ -1,0 +1,66 @@
+"""How effects of traced code are told: the place, the name, what belongs to it. Shared by the rules about them."""
+
+from __future__ import annotations
+
+from jaxscope.rules.finding import Finding, FixOffer, Related, Severity
+from jaxscope.semantics.capture import Mark
+from jaxscope.semantics.effects import Effect
+from jaxscope.semantics.model import FileModel
+
+INFERRED = " (inferred)"
+
+
+def finding_of(
+    model: FileModel, rule: str, effect: Effect, severity: Severity, message: str, fixes: tuple[FixOffer, ...] = ()
+) -> Finding:
+    """The finding at the place of an effect."""
+    at = effect.at.place
+    inner = model.function_of(effect.inner).qualname if effect.inner is not None else None
+    stale = effect.at.chunk.broken
+    return Finding(
+        rule,
+        severity,
+        at.path,
+        at.range,
+        model.function_of(effect.site.function).qualname,
+        effect.name,
+        message + INFERRED,
+        "static",
+        inner,
+        None,
+        effect.how or None,
+        related_of(effect),
+        () if stale else fixes,
+        "This part of the file does not parse at the moment." if stale else None,
+    )
+
+
+def related_of(effect: Effect) -> tuple[Related, ...]:
+    """Where what is changed was made, and where it is handed to the function that changes it."""
+    found = []
+    if effect.bound is not None:
+        found.append(related(effect.bound, "bound here"))
+    if effect.through is not None:
+        found.append(related(effect.through, "handed on here"))
+    return tuple(found)
+
+
+def related(mark: Mark, message: str) -> Related:
+    """Another place that belongs to a finding."""
+    place = mark.place
+    start, end = place.range.start, place.range.end
+    return Related(place.path, start.line, message, start.column, end.column if end.line == start.line else 0)
+
+
+def function_of(model: FileModel, effect: Effect) -> str:
+    """The compiled function, as messages call it."""
+    name = model.function_of(effect.site.function).qualname
+    return f"`{name}`"
+
+
+def once_each(findings: list[Finding]) -> list[Finding]:
+    """A helper that several compiled functions call has its effect at one place: it is told once."""
+    kept: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        kept.setdefault((finding.path, finding.range, finding.name), finding)
+    return list(kept.values())

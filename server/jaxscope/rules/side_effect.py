@@ -1,0 +1,115 @@
+"""Python code with an effect runs once per trace, not once per call.
+
+## What it says
+
+A traced function prints, logs, counts, reads the clock, draws random numbers with Python or NumPy, writes a file, or
+assigns something outside of it. JAX runs the function's Python code when it traces it, and never again for arguments
+of the same shapes.
+
+## Why it matters
+
+The effect does not happen when the function is called: a counter stays at 1, a print shows a tracer instead of a value
+and only the first time, a measured time is the time of the trace. A number that `np.random` or `time.time()` gave then
+is a constant of the program: every call uses the same one.
+
+## Example
+
+```python
+@jax.jit
+def step(params, x):
+    noise = np.random.normal(size=x.shape)
+    loss = jnp.mean((x + noise) ** 2)
+    print("loss", loss)
+    return params - loss
+```
+
+## Use instead
+
+```python
+@jax.jit
+def step(params, x, key):
+    noise = jax.random.normal(key, x.shape)
+    loss = jnp.mean((x + noise) ** 2)
+    jax.debug.print("loss {}", loss)
+    return params - loss
+```
+
+`jax.debug.callback` and `jax.experimental.io_callback` call any Python function when the program runs.
+
+## Fix safety
+
+`print` becomes `jax.debug.print`, with the arguments as a format string. It is not offered where `print` is told where
+or how to print (`file`, `sep`, `end`), or prints something that is no array. Anything else changes what the function
+takes or returns and is left to you.
+
+## Limits
+
+What prints or logs no traced value is a hint: a line that shows shapes, or that a trace begins, is often meant. Code
+that a constant of the module switches off, callbacks and `jax.debug` are not looked at. A generator that is made with
+a seed while tracing gives the same numbers each time, and is not reported.
+"""
+
+from __future__ import annotations
+
+from jaxscope.rules.base import Context, Rule
+from jaxscope.rules.effect_findings import finding_of, function_of, once_each
+from jaxscope.rules.finding import Finding, FixOffer, Severity
+from jaxscope.semantics.effects import Effect, effects_of
+from jaxscope.semantics.impure import Impurity
+from jaxscope.semantics.model import FileModel
+
+NAME = "side-effect"
+_ONCE = "once per trace, not once per call"
+_SAYS: dict[Impurity, str] = {
+    "print": "prints while {function} is traced: " + _ONCE,
+    "log": "logs while {function} is traced: " + _ONCE,
+    "time": "is read while {function} is traced: every call gets the time of the trace",
+    "random": "is drawn while {function} is traced: every call gets the same numbers",
+    "write": "writes while {function} is traced: " + _ONCE,
+    "input": "asks while {function} is traced: " + _ONCE,
+    "count": "counts while {function} is traced: " + _ONCE,
+}
+_TELLS = ("print", "log")
+_PRINT = FixOffer("Print when the program runs, with `jax.debug.print`", "debug-print", "safe")
+
+
+class SideEffect(Rule):
+    """See the module's docstring."""
+
+    name = NAME
+    summary = "Python code with an effect runs once per trace, not once per call"
+
+    def static(self, model: FileModel, ctx: Context) -> list[Finding]:
+        """Effects that follow from the source."""
+        found = []
+        for effect in effects_of(model):
+            level = _level(effect)
+            if level is not None:
+                fixes = (_PRINT,) if effect.name == "print" and effect.stored == "tracer" else ()
+                found.append(finding_of(model, NAME, effect, level, _message(model, effect), fixes))
+        return once_each(found)
+
+
+def _level(effect: Effect) -> Severity | None:
+    """None: nothing to say, or for other rules to say."""
+    if effect.kind == "call":
+        quiet = effect.call in _TELLS and effect.stored != "tracer"
+        return "hint" if quiet else "warning"
+    if effect.stored == "tracer" or effect.kind not in ("assign", "fill"):
+        return None
+    if effect.guarded or not effect.sure:
+        return "hint"
+    if effect.kind == "fill" and effect.read and not effect.candidate.augmented:
+        return None
+    return "warning"
+
+
+def _message(model: FileModel, effect: Effect) -> str:
+    function = function_of(model, effect)
+    if effect.call is not None:
+        return f"`{effect.name}` {_SAYS[effect.call].format(function=function)}"
+    does = "is assigned" if effect.kind == "assign" else "is changed"
+    return f"`{effect.name}` {does} while {function} is traced: {_ONCE}"
+
+
+RULE = SideEffect()

@@ -1,0 +1,138 @@
+"""The frames of the code that one compiled function runs while it is traced: what each parameter stands for, and which
+calls gave it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxscope.semantics import calls, objects
+from jaxscope.semantics.arguments import arguments, bind
+from jaxscope.semantics.capture_parameters import all_tracers
+from jaxscope.semantics.capture_visits import TracedCode
+from jaxscope.semantics.frames import Frame
+from jaxscope.semantics.scopes import Scope
+from jaxscope.semantics.sites import Target, peel
+from jaxscope.semantics.values import TRACER, UNKNOWN, ClassValue, FunctionValue, Value
+
+if TYPE_CHECKING:
+    from jaxscope.semantics.evaluate import Evaluator
+    from jaxscope.semantics.model import FileModel
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCall:
+    """A call by which one traced function gets into another."""
+
+    node: ast.Call
+    scope: Scope
+    """Where it stands, a comprehension's included."""
+    receiver: ast.expr | None
+    """What stands for `self`; None for a plain function, and for what is made by the call."""
+    makes: bool
+    """Is it the call of a class?"""
+    plain: bool
+    """Are the arguments passed on as they are?"""
+
+
+class TracedFrames:
+    """Of one compiled function."""
+
+    def __init__(self, ev: Evaluator, model: FileModel, code: TracedCode) -> None:
+        self.ev = ev
+        self.model = model
+        self.code = code
+        self.scopes = tuple(scope for scope in code.scopes if scope.is_function)
+        self.inside = frozenset(self.scopes)
+        self.frames: dict[Scope, Frame] = {}
+        self.calls: dict[Scope, list[TracedCall]] = {}
+        self.takes_self = False
+        self.bound = False
+        self._enter_all()
+
+    @property
+    def function(self) -> Scope:
+        """The compiled function."""
+        return self.code.site.function
+
+    def is_outside(self, name: str) -> bool:
+        """Is the compiled function's own parameter no argument of the program: static, or a bound `self`?"""
+        own = objects.is_self(self.function, name)
+        if own and self.takes_self:
+            return False
+        return name in self.code.site.statics or (own and self.bound)
+
+    def frame(self, scope: Scope) -> Frame:
+        """The frame in which the names of `scope` live."""
+        owner = scope.owner()
+        return self.frames.get(owner) or self.ev.frame_of(scope, self.ev.module_frame(self.home(scope)))
+
+    def home(self, scope: Scope) -> FileModel:
+        """The file that `scope` is in."""
+        return self.ev.model_of(scope.module_part())
+
+    # -- entering
+
+    def _enter_all(self) -> None:
+        value = self.code.site.value(self.ev, self.model)
+        target = peel(self.ev, value) if value is not None else Target()
+        if target.function is None:
+            return
+        self.takes_self = any(entry.takes_self for entry in target.chain)
+        self.bound = target.function.bound is not None
+        self._enter(self.function, self._own_parameters(target.function))
+        for scope in self.scopes:
+            if scope not in self.frames:
+                self._enter(scope, all_tracers(scope))
+
+    def _own_parameters(self, function: FunctionValue) -> dict[str, Value]:
+        values = all_tracers(self.function)
+        generic = self.ev.generic_frame(self.function, self.home(self.function))
+        for name in values:
+            if self.is_outside(name):
+                own = function.bound if function.bound is not None and objects.is_self(self.function, name) else None
+                values[name] = own or calls.passed(self.ev, generic, name)
+        return values
+
+    def _enter(self, scope: Scope, parameters: dict[str, Value]) -> None:
+        known = self.frames.get(scope)
+        if known is not None and known.parameters is not None:
+            new = [name for name, value in parameters.items() if value is TRACER is not known.parameters.get(name)]
+            if not new:
+                return
+            parameters = {**known.parameters, **dict.fromkeys(new, TRACER)}
+        outer = scope.enclosing_function()
+        model = self.home(scope)
+        if outer is None:
+            parent = self.ev.module_frame(model)
+        else:
+            parent = self.frames.get(outer) or self.ev.generic_frame(outer, model)
+        frame = self.frames[scope] = Frame(scope, model, parent, parameters, traced=True)
+        for child in scope.walk():
+            if child.owner() is scope:
+                for call, _ in child.calls:
+                    self._call(call, child, frame)
+
+    def _call(self, call: ast.Call, scope: Scope, frame: Frame) -> None:
+        value = self.ev.evaluate(call.func, scope, frame)
+        made: Value | None = None
+        if isinstance(value, ClassValue):
+            found = objects.method_scope(self.ev, value, "__init__")
+            made = value
+            value = FunctionValue(found[0], found[1].frame, UNKNOWN) if found is not None else UNKNOWN
+        target = peel(self.ev, value)
+        function = target.function
+        if function is None or function.scope not in self.inside or function.scope is self.function:
+            return
+        plain = not target.chain and not target.partials
+        receiver = None
+        if function.bound is not None and made is None:
+            receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        self.calls.setdefault(function.scope, []).append(TracedCall(call, scope, receiver, made is not None, plain))
+        if plain:
+            given = arguments(self.ev, call, scope, frame)
+            values = bind(self.ev, function.scope, given, function.frame, function.bound)
+        else:
+            values = all_tracers(function.scope)
+        self._enter(function.scope, values)
