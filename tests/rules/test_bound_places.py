@@ -145,4 +145,4 @@ def test_bound_here(title: str, tmp_path: Path) -> None:
     function = model and model.function(found.function)
     if model and function and not found.name.startswith("self."):
         bound = model.binding(function, found.name)
-        assert [bound.range.start.line] if bound else [] == marked
+        assert ([bound.range.start.line] if bound else []) == marked
