@@ -10,7 +10,7 @@ from itertools import takewhile
 from jaxscope.ide.numbers import short_type
 from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
-from jaxscope.refactor import hoist_argument
+from jaxscope.refactor import donate, hoist_argument
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.semantics.model import FileModel
@@ -34,7 +34,11 @@ def _to_argument(project: Project, finding: Finding) -> SourceChange | Refusal:
     return change if isinstance(change, Refusal) else _with_declaration(project, finding, change)
 
 
-_PLANNERS: dict[str, Planner] = {"array-to-argument": _to_argument}
+def _donate(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return donate.plan(project, finding.path, finding.range, finding.fixes[0].about)
+
+
+_PLANNERS: dict[str, Planner] = {"array-to-argument": _to_argument, "donate": _donate}
 """By `FixOffer.kind`."""
 
 

@@ -71,7 +71,7 @@ class OptionShift:
         value = self.application.option(option)
         if value is None:
             if option in _DIFFERENTIATED and index == 0:
-                return self._add_option(f"{option}=1")
+                return add_option(self.file, self.application, f"{option}=1")
             return []
         if isinstance(value, ast.Constant) and value.value is None:
             return []
@@ -126,7 +126,7 @@ class OptionShift:
             raise self._refuse("`in_axes` is not given, so that it cannot grow.")
         entries = ["0"] * self._given(option, index)
         entries.insert(index, "None")
-        return self._add_option(f"in_axes=({', '.join(entries)})")
+        return add_option(self.file, self.application, f"in_axes=({', '.join(entries)})")
 
     def _grown(self, option: str, value: ast.Tuple | ast.List, index: int, fill: str) -> list[Edit]:
         starred = any(isinstance(element, ast.Starred) for element in value.elts)
@@ -157,14 +157,16 @@ class OptionShift:
                     return f"{self.layout.source(node.func)}()"
         raise self._refuse("`in_specs` names no `PartitionSpec`, so that a replicated one cannot be written.")
 
-    def _add_option(self, text: str) -> list[Edit]:
-        decorator = self.application.result
-        if self.application.options is not None:
-            return add_keyword(self.layout, self.application.options, text)
-        partial = partial_name(self.file, decorator)
-        imports = [] if partial else ensure_import(self.layout, self.file.tree, "import functools")
-        new = f"{partial or 'functools.partial'}({self.layout.source(decorator)}, {text})"
-        return [*imports, Edit(self.layout.span(decorator), new)]
+
+def add_option(file: File, application: Application, text: str) -> list[Edit]:
+    """Writes one more option, `name=value`; a bare decorator becomes a `partial`."""
+    decorator = application.result
+    if application.options is not None:
+        return add_keyword(file.layout, application.options, text)
+    partial = partial_name(file, decorator)
+    imports = [] if partial else ensure_import(file.layout, file.tree, "import functools")
+    new = f"{partial or 'functools.partial'}({file.layout.source(decorator)}, {text})"
+    return [*imports, Edit(file.layout.span(decorator), new)]
 
 
 def _short(name: str) -> str:

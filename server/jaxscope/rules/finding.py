@@ -45,6 +45,8 @@ class FixOffer:
     title: str
     kind: str
     safety: Literal["safe", "unsafe"]
+    about: tuple[str, ...] = ()
+    """What the planner needs to know besides the finding: names of parameters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from jaxscope.semantics import objects
 from jaxscope.semantics.arguments import parameters
 from jaxscope.semantics.scopes import Block, Scope, facts_of
-from jaxscope.semantics.sites import Target, leading, peel, static_options, static_parameters
-from jaxscope.semantics.values import FunctionValue, Instance, Transformed, Value
+from jaxscope.semantics.sites import Target, leading, numbers_and_names, peel, static_options, static_parameters
+from jaxscope.semantics.values import Const, FunctionValue, Instance, Sequence, Transformed, Value
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
@@ -39,6 +39,8 @@ class CompiledCall:
     """Names of the static parameters."""
     receiver: bool
     """Is it a method of an object (`self` is a parameter of the function that `given` leaves out)?"""
+    donated: tuple[str, ...] | None
+    """Names of the donated parameters; None when what says so cannot be read."""
 
     def argument(self, name: str) -> ast.expr | None:
         """What is given for a parameter."""
@@ -93,7 +95,20 @@ def _call(
         starred,
         static_parameters(target, nums, names),
         function.bound is not None,
+        _donated(compiled, target),
     )
+
+
+def _donated(compiled: Transformed, target: Target) -> tuple[str, ...] | None:
+    given = [(name, value) for name, value in compiled.options if name.startswith("donate")]
+    if any(name == "donate" or not _is_read(value) for name, value in given):
+        return None
+    return static_parameters(target, *numbers_and_names(value for _, value in given))
+
+
+def _is_read(value: Value) -> bool:
+    items = value.items if isinstance(value, Sequence) else (value,)
+    return items is not None and all(isinstance(item, Const) for item in items)
 
 
 def _given(node: ast.Call, target: Target, function: FunctionValue) -> tuple[tuple[tuple[str, ast.expr], ...], bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -161,10 +161,14 @@ def is_local_name(model: FileModel, name: str, ev: Evaluator) -> bool:
 
 def static_options(value: Transformed) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Positions and names that the transform is told to treat as static."""
+    return numbers_and_names(value.option(option) for option in value.transform.static)
+
+
+def numbers_and_names(options: Iterable[Value | None]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Positions and names of parameters that options hold, one or several each."""
     nums: list[int] = []
     names: list[str] = []
-    for option in value.transform.static:
-        given = value.option(option)
+    for given in options:
         items = given.items or () if isinstance(given, Sequence) else (given,)
         for item in items:
             if isinstance(item, Const) and isinstance(item.value, int):
