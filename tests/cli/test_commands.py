@@ -389,6 +389,37 @@ def test_an_unknown_setting_is_said(work: Path) -> None:
     assert "unknown setting captured-treshold (did you mean captured-threshold?)" in done.err
 
 
+def test_signatures_for_what_is_not_there_are_errors_of_their_line(work: Path) -> None:
+    (work / "pkg").mkdir()
+    (work / "pkg" / "__init__.py").write_text("")
+    text = (
+        "import jax\nfrom os.path import join\n\nstep = jax.jit(lambda x: x)\n\n\nclass Net:\n    def call(self, x):\n"
+    )
+    (work / "pkg" / "model.py").write_text(text + "        return x\n")
+    keys = {
+        "pkg.model:step": "",
+        "pkg/model.py::Net.call": "",
+        "pkg.model:join": "",
+        "pkg.modle:step": "no file of the project is pkg.modle",
+        "pkg/modle.py::step": "no file of the project is pkg/modle.py",
+        "pkg.model:stop": "pkg.model has no stop",
+        "pkg.model:Net.cell": "pkg.model has no Net.cell",
+        "step": "write it as",
+    }
+    table = "".join(f'"{key}" = "f32[2]"\n' for key in keys)
+    (work / "pyproject.toml").write_text(f"[tool.jaxscope.signatures]\n{table}")
+    wrong = {at: said for at, (_, said) in enumerate(keys.items(), 2) if said}
+    done = jaxscope("check", "pkg", "--format", "json", cwd=work)
+    rows = json.loads(done.out)["errors"]
+    assert {(row["path"], row["kind"]) for row in rows} == {("pyproject.toml", "signature")}
+    assert [row["line"] for row in rows] == list(wrong)
+    assert all(wrong[row["line"]] in row["message"] for row in rows), rows
+    # A trace that was to use one of them says so itself, at the same line, once.
+    traced = json.loads(jaxscope("check", "pkg", "--trace", "--format", "json", cwd=work).out)["errors"]
+    lines = [row["line"] for row in traced if row["path"] == "pyproject.toml"]
+    assert set(wrong) <= set(lines) and len(lines) == len(set(lines))
+
+
 def test_a_lambda_is_found_by_the_name_that_it_is_assigned_to(work: Path) -> None:
     text = "import jax\nimport jax.numpy as jnp\n\nh = jax.jit(lambda x: x + 1)\ng = jax.jit(\n    lambda y: y * 2)\n"
     (work / "lam.py").write_text(text + "\n\ndef main():\n    h(jnp.ones(2))\n    g(jnp.ones(3))\n")

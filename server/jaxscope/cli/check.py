@@ -123,4 +123,6 @@ def _report(every: list[Group], files: list[FileReport]) -> Report:
     read = ((path, group.workspace.project.text(path)) for group in every for path in shown)
     texts = {path: text for path, text in read if text is not None}
     hello = next((group.hello for group in every if group.hello), None)
-    return Report(hello, tuple(files), texts)
+    return Report(
+        hello, tuple(files), texts, tuple(dict.fromkeys(row for group in every for row in group.settings_errors()))
+    )

@@ -16,6 +16,7 @@ from jaxscope.cli.report import (
     NO_SHAPES,
     NOT_ASKED,
     RUNS_WHEN_IMPORTED,
+    SIGNATURE,
     ErrorRow,
     FileReport,
     failure_row,
@@ -29,6 +30,7 @@ from jaxscope.ide.workspace import Workspace
 from jaxscope.source.files import not_python, parses
 from jaxscope.tracing.locations import project_root
 from jaxscope.tracing.planning import entry_names, plan
+from jaxscope.tracing.signatures import unknown_signatures
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TraceRequest
 from jaxscope.workers.interpreter import find_interpreter
 from jaxscope.workers.pool import Pool, Session
@@ -185,6 +187,11 @@ class Group:
             ),
             (*problems, *self.errors.get(target.path, ())),
         )
+
+    def settings_errors(self) -> tuple[ErrorRow, ...]:
+        """What is wrong with the project's own file, other than what stops the command."""
+        unknown = unknown_signatures(self.targets[0].path, self.workspace.project) if self.targets else ()
+        return tuple(ErrorRow(path, line, SIGNATURE, why) for path, line, why in unknown)
 
     def _unasked(self, path: str) -> str:
         if not self.settings.trace:

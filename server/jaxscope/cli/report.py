@@ -87,6 +87,8 @@ class Report:
     files: tuple[FileReport, ...]
     texts: Mapping[str, str]
     """Texts of the files that findings are in, by path."""
+    settings_errors: tuple[ErrorRow, ...] = ()
+    """Of the projects' own files."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -107,7 +109,9 @@ class Report:
     @property
     def errors(self) -> tuple[ErrorRow, ...]:
         """Of all files, each once."""
-        return tuple(dict.fromkeys(row for file in self.files for row in file.errors))
+        rows = dict.fromkeys(row for file in self.files for row in file.errors)
+        told = {(row.path, row.line) for row in rows}
+        return (*rows, *(row for row in self.settings_errors if (row.path, row.line) not in told))
 
 
 def _key(finding: Finding) -> tuple[object, ...]:

@@ -11,7 +11,9 @@ from jaxscope.ide.panel_model import Timings
 from jaxscope.ide.situation import Situation
 from jaxscope.ide.workspace import Workspace
 from jaxscope.lsp.trust import Trust
-from jaxscope.project_settings import project_signatures, project_table
+from jaxscope.project_settings import project_table
+from jaxscope.semantics.project import Project
+from jaxscope.tracing.signatures import unknown_signatures
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello
 
 logger = logging.getLogger(__name__)
@@ -28,7 +30,7 @@ def read_config(root: str, settings: Mapping[str, Any]) -> tuple[Config, list[st
     config = Config()
     try:
         table, file = project_table(root)
-        project_signatures(root)
+        problems += (f"{path}:{line}: {why}" for path, line, why in unknown_signatures(root, Project(root)))
         if not isinstance(table.get("trace"), Mapping):
             table.pop("trace", None)  # on the command line `trace = true` means: run the code
         try:

@@ -5,9 +5,10 @@ Short form of a type: `f32[3,700]`, `key`, a tree as `{w: f32[8,8], b: f32[8]}` 
 
 from __future__ import annotations
 
+import ast
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from jaxscope import project_settings
 from jaxscope.config import ConfigError
@@ -47,12 +48,59 @@ def project_signatures(model: FileModel) -> tuple[DeclaredSignature, ...]:
         if not separator or not _is_file(module, model.module.path, os.path.dirname(file)):
             continue
         function = model.function(name)
-        line = next((n for n, line in enumerate(text.splitlines(), 1) if key in _quoted(line)), 1)
+        line = _line_of(key, text)
         for signature in signatures:
             origin = f"{os.path.basename(file)}:{line}"
             at = function.line if function else 0
             found.append(DeclaredSignature(name, signature, "declared", origin, at))
     return tuple(found)
+
+
+def unknown_signatures(path: str, project: Project) -> Iterator[tuple[str, int, str]]:
+    """What `[tool.jaxscope.signatures]` declares for functions that are not there: file, line, what is wrong.
+
+    `path` is the project's folder or a file in it. Raises ConfigError.
+    """
+    table, file, text = project_settings.project_signatures(path)
+    for key in table:
+        module, separator, name = key.partition("::") if "::" in key else key.partition(":")
+        if not separator or not name:
+            why = "write it as `package.module:function` or `path/to/file.py::function`"
+        elif not (files := _files(module, os.path.dirname(file), project)):
+            why = f"no file of the project is {module}"
+        elif all(_lacks(project, at, name) for at in files):
+            why = f"{module} has no {name}"
+        else:
+            continue
+        yield file, _line_of(key, text), f"`{key}` in [tool.jaxscope.signatures]: {why}"
+
+
+def _files(module: str, folder: str, project: Project) -> list[str]:
+    if module.endswith(".py"):
+        path = os.path.realpath(os.path.join(folder, module))
+        return [path] if os.path.isfile(path) else []
+    last = module.rpartition(".")[2]
+    near = (f"{last}.py", f"{last}/__init__.py".replace("/", os.sep))
+    return [path for path in project.python_files() if path.endswith(near) and import_name(path)[1] == module]
+
+
+def _lacks(project: Project, path: str, name: str) -> bool:
+    """Is it certain that the file has no function of that name, not even one that it imports or inherits?"""
+    model = project.model(path)
+    if model is None or model.function(name) is not None or model.module.tree is None:
+        return False
+    first, _, rest = name.partition(".")
+    statements = model.module.tree.body
+    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in statements):
+        return False
+    if not model.global_bindings(first):
+        return True
+    classes = [node for node in statements if isinstance(node, ast.ClassDef) and node.name == first]
+    return bool(rest and classes) and not any(node.bases or node.decorator_list for node in classes)
+
+
+def _line_of(key: str, text: str) -> int:
+    return next((number for number, line in enumerate(text.splitlines(), 1) if key in _quoted(line)), 1)
 
 
 def _quoted(line: str) -> list[str]:
