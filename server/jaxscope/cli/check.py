@@ -16,7 +16,7 @@ from jaxscope.cli.options import colour_wanted
 from jaxscope.cli.progress import progress
 from jaxscope.cli.report import INTERNAL, FileReport, Report
 from jaxscope.cli.settings import Settings
-from jaxscope.cli.targets import Target, parts, size, targets
+from jaxscope.cli.targets import Target, parts, targets, work
 from jaxscope.rules.finding import SEVERITIES
 
 PROCESSES = 2
@@ -84,27 +84,33 @@ def _reports(every: list[Group], bar: bool) -> list[FileReport]:
 
 def _read(every: list[Group]) -> Iterator[FileReport]:
     """The reports of files that are not run, by two processes where one is slower."""
-    closely = sum(size(target.path) for group in every for target in group.targets if target.compiles)
-    if (os.cpu_count() or 1) < PROCESSES or closely < WORTH_PROCESSES:
+    total = sum(work(target) for group in every for target in group.targets)
+    if (os.cpu_count() or 1) < PROCESSES or total < WORTH_PROCESSES:
         for group in every:
             yield from _one_by_one(group, group.targets)
         return
     method = "fork" if "fork" in get_all_start_methods() and sys.platform != "darwin" else "spawn"
     with ProcessPoolExecutor(PROCESSES, get_context(method)) as pool:
-        # More parts than processes, so that the bar moves and neither waits long for the other.
-        work = [(group, part) for group in every for part in parts(group.targets, PARTS)]
-        for future in as_completed([pool.submit(_static, group.root, group.settings, part) for group, part in work]):
+        # More parts than processes, the large ones first, so that neither waits long for the other; what a project's
+        # files have in common is read once for each part.
+        pieces = [(group, part) for group in every for part in parts(group.targets, total / PARTS)]
+        pieces.sort(key=lambda piece: -sum(map(work, piece[1])))
+        for future in as_completed([pool.submit(_static, group.root, group.settings, part) for group, part in pieces]):
             yield from future.result()
 
 
 _group: Group | None = None
 """The project that this process has read from last."""
+_dropped = 0
+"""Bytes of source that are no longer needed and, being cycles, still there."""
 
 
 def _static(root: str, settings: Settings, part: list[Target]) -> list[FileReport]:
     global _group
     gc.disable()
     if _group is None or _group.root != root:
+        if _group is not None:
+            _drop(_group)
         _group = Group(root, settings, [], ())
     return list(_one_by_one(_group, part))
 
@@ -115,12 +121,21 @@ def _one_by_one(group: Group, part: list[Target]) -> Iterator[FileReport]:
         group.workspace.project.fixed = True
         yield group.report(target)
         if group.workspace.project.size > MOST_KEPT:
-            group.forget()
+            _drop(group)
+
+
+def _drop(group: Group) -> None:
+    global _dropped
+    _dropped += group.workspace.project.size
+    group.forget()
+    if _dropped > MOST_KEPT:
+        gc.collect()
+        _dropped = 0
 
 
 def _report(every: list[Group], files: list[FileReport]) -> Report:
     shown = {finding.path for file in files for finding in file.findings}
-    read = ((path, group.workspace.project.text(path)) for group in every for path in shown)
+    read = ((path, every[0].workspace.project.text(path)) for path in shown)
     texts = {path: text for path, text in read if text is not None}
     hello = next((group.hello for group in every if group.hello), None)
     return Report(

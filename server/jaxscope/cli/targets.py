@@ -77,9 +77,9 @@ def _below(path: str) -> bool:
     return path == here or path.startswith(here.rstrip(os.sep) + os.sep)
 
 
-def parts(items: Sequence[Target], count: int) -> list[list[Target]]:
-    """`items` in order, cut into at most `count` parts of about the same size, none of them tiny."""
-    most = max(sum(size(item.path) for item in items) / count, _LEAST)
+def parts(items: Sequence[Target], most: float) -> list[list[Target]]:
+    """`items` in order, cut into parts of about `most` bytes that are read closely, none of them tiny."""
+    most = max(most, _LEAST)
     found: list[list[Target]] = [[]]
     load = 0.0
     for item in items:
@@ -87,8 +87,13 @@ def parts(items: Sequence[Target], count: int) -> list[list[Target]]:
             found.append([])
             load -= most
         found[-1].append(item)
-        load += size(item.path)
+        load += work(item)
     return found
+
+
+def work(item: Target) -> float:
+    """Bytes of the file, as far as they are read closely: a file that compiles nothing costs a tenth."""
+    return size(item.path) if item.compiles else size(item.path) / 10
 
 
 def size(path: str) -> int:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxscope.semantics.scopes import Binding, facts_of
 from jaxscope.source.module import Chunk
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_BINDS_ELSEWHERE = re.compile(r"\bglobal\b|:=")
 
 
 class Globals(Mapping[str, list[Binding]]):
@@ -46,9 +44,14 @@ def _names(chunk: Chunk) -> frozenset[str]:
     known: frozenset[str] | None = chunk.facts.get("names")
     if known is None:
         definitions = [statement for statement in chunk.body if isinstance(statement, _DEFINITIONS)]
-        if len(definitions) == len(chunk.body) and not _BINDS_ELSEWHERE.search(chunk.good_text):
+        if len(definitions) == len(chunk.body) and not _binds_elsewhere(chunk.good_text):
             known = frozenset(statement.name for statement in definitions)
         else:
             known = frozenset(facts_of(chunk).module.bindings)
         chunk.facts["names"] = known
     return known
+
+
+def _binds_elsewhere(text: str) -> bool:
+    """May a global be bound within a function?"""
+    return "global" in text or ":=" in text

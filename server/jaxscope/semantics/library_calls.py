@@ -30,12 +30,11 @@ from jaxscope.semantics.values import (
     TupleType,
     Value,
 )
-from jaxscope.semantics.vocabulary import LINEN_LIFTS, Transform, transform, words
+from jaxscope.semantics.vocabulary import LINEN_LIFTS, PARTIALS, Transform, transform, words
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
 
-_PARTIALS = ("functools.partial", "jax.tree_util.Partial")
 _GENERATORS = ("numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator")
 _MOVES = ("jax.device_put", "jax.lax.with_sharding_constraint", "jax.lax.stop_gradient")
 _SAME_SHAPE_NN = frozenset(
@@ -45,6 +44,20 @@ _SAME_SHAPE_NN = frozenset(
 )
 
 
+_FOLLOWED = ("jax", "numpy", "scipy", "builtins", "math", "copy", "types", "collections", "functools", "flax")
+"""Packages of which some functions are known."""
+
+
+def whatever_given(name: str, frame: Frame) -> Value | None:
+    """What calling `name` gives if that does not depend on the arguments; else None."""
+    module = name.rpartition(".")[0]
+    if not frame.traced:
+        return UNKNOWN if module.partition(".")[0] not in _FOLLOWED and transform(name) is None else None
+    if module.startswith("jax") and module not in ("jax", "jax.tree_util", "jax.lax") and transform(name) is None:
+        return TRACER
+    return None
+
+
 def call_external(ev: Evaluator, name: str, given: Given, node: ast.AST, frame: Frame) -> Value:
     """What calling `name`, a dotted name from outside the project, gives."""
     entry = transform(name)
@@ -52,7 +65,7 @@ def call_external(ev: Evaluator, name: str, given: Given, node: ast.AST, frame: 
         return _apply_transform(entry, given, node, frame)
     if name in LINEN_LIFTS and given.args and isinstance(given.args[0], ClassValue):
         return given.args[0]
-    if name in _PARTIALS:
+    if name in PARTIALS:
         if not given.args:
             return UNKNOWN
         keywords = tuple(given.keywords.items())

@@ -25,7 +25,7 @@ from jaxscope.semantics.values import (
     Value,
     join,
 )
-from jaxscope.semantics.vocabulary import LINEN_MODULE, LINEN_RUNNERS, TRANSFORMS, transform
+from jaxscope.semantics.vocabulary import LINEN_MODULE, LINEN_RUNNERS, PARTIALS, TRANSFORMS, transform
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
@@ -49,6 +49,10 @@ def decorated(ev: Evaluator, binding: Binding, frame: Frame) -> Value:
 
 def _decorate(ev: Evaluator, decorator: ast.expr, value: Value, scope: Scope, frame: Frame) -> Value:
     """One decorator: a transform is applied, anything else is taken to call what it wraps."""
+    if isinstance(decorator, ast.Call):
+        called = ev.evaluate(decorator.func, scope, frame)
+        if isinstance(called, External) and called.name not in PARTIALS and transform(called.name) is None:
+            return value
     by = ev.evaluate(decorator, scope, frame)
     options: tuple[tuple[str, Value], ...] = ()
     if isinstance(by, PartialValue):

@@ -75,7 +75,7 @@ def _wrappers(text: bytes) -> Iterator[bytes]:
 _HARMLESS = "property|staticmethod|classmethod|[\\w.]+\\.(?:setter|getter|deleter|abstractmethod)|overload|override"
 _NEAR = re.compile(rf"{_IN_CODE}|^[ \t]*@(?!(?:{_HARMLESS})\b)|[\])][ \t]*\(", re.MULTILINE)
 """A transform, a decorator, a call of what a call or subscript gave."""
-_CALLED = re.compile(r"(\w+)[ \t]*\(")
+_CALLED = re.compile(r"\b(\w+)[ \t]*\(")
 
 
 def may_compile(model: FileModel, chunk: Chunk, ev: Evaluator) -> bool:

@@ -20,10 +20,11 @@ from jaxscope.semantics.values import (
     Transformed,
     Value,
 )
-from jaxscope.semantics.vocabulary import CANONICAL, TRANSFORMS, Transform, transform
+from jaxscope.semantics.vocabulary import CANONICAL, PARTIALS, TRANSFORMS, Transform, transform
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
+    from jaxscope.semantics.frames import Frame
     from jaxscope.semantics.model import FileModel
 
 COMPILING = frozenset(
@@ -130,9 +131,22 @@ def _candidates(
     for name, calls in facts.calls.items():
         if name in COMPILING or not name or is_local_name(model, name, ev):
             for call, scope in calls:
-                value = ev.evaluate(call, scope, ev.generic_frame(scope, model))
+                frame = ev.generic_frame(scope, model)
+                value = ev.evaluate(call, scope, frame) if _can_compile(ev, call.func, scope, frame) else None
                 if isinstance(value, Transformed) and value.transform.is_jit and value.call is call:
                     yield value, None, scope
+
+
+def _can_compile(ev: Evaluator, called: ast.expr, scope: Scope, frame: Frame) -> bool:
+    """May a call of it compile: is it a transform that does, or one with options?"""
+    if isinstance(called, ast.Call) and called.args:
+        maker = ev.evaluate(called.func, scope, frame)
+        if isinstance(maker, External) and maker.name not in PARTIALS:
+            return False
+    value = ev.evaluate(called, scope, frame)
+    if isinstance(value, External):
+        return (entry := transform(value.name)) is not None and entry.is_jit
+    return isinstance(value, PartialValue)
 
 
 def _layers(value: Value) -> Iterator[Transformed]:

@@ -239,6 +239,8 @@ LINEN_RUNNERS = words("apply init init_with_output")
 LINEN_LIFTS = frozenset(f"flax.linen.{name}" for name in words("scan vmap remat_scan map_variables add_metadata_axis"))
 """Transforms that make a class of modules of a class of modules."""
 
+PARTIALS = ("functools.partial", "jax.tree_util.Partial")
+
 METADATA = frozenset(
     words(
         "shape dtype ndim size nbytes itemsize sharding aval weak_type devices device is_deleted "
