@@ -1,0 +1,219 @@
+"""A compiled function is traced and compiled again and again.
+
+## What it says
+
+JAX keeps what it compiled by the function object, the shapes and types of the arguments, the values of static
+arguments, and which arguments are passed by keyword. Something here is new at each call, so that nothing that was kept
+fits: a lambda, an inner function, a `partial` or a bound method that is made anew and compiled anew; a static argument
+that changes, or an object that is equal only to itself; an array that gets longer; a Python number where an array came
+before. The message says what it is.
+
+## Why it matters
+
+A call that is found in JAX's cache takes some 2 µs on JAX 0.10.2; one that is traced and compiled again takes from
+10 ms for a few operations to minutes for a large model, at every step. What is compiled is kept as well, so memory
+grows. The only sign is that the program is slow.
+
+## Example
+
+```python
+for batch in batches:
+    loss = jax.jit(lambda x: evaluate(params, x))(batch)
+```
+
+## Use instead
+
+```python
+evaluate_batch = jax.jit(evaluate)
+
+for batch in batches:
+    loss = evaluate_batch(params, batch)
+```
+
+A static argument that is only a number in array code need not be static. Arrays whose length differs are padded to one
+length, or to a few, with a mask for what is real.
+
+## Fix safety
+
+Moving `jit` to where it runs once is offered where the function takes nothing from around it that changes. A number
+becomes an argument where all calls are in sight. A static argument becomes an array argument where the function does
+nothing with it but arithmetic. Anything else is explained, not edited.
+
+## Limits
+
+The same function under its own name may be compiled again as often as one likes: JAX finds it in its cache. A function
+that nobody in sight calls may be called once only, so `jit` of something new inside of it is a hint. Shapes that follow
+from data, and types that differ between calls, are seen in a trace or in a recorded run.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from jaxscope.rules.base import Context, Rule
+from jaxscope.rules.finding import Finding, Related, Severity
+from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.rebuilt import Rebuilt
+from jaxscope.semantics.repetition import Again
+from jaxscope.semantics.retraces import retraces_of
+from jaxscope.semantics.scopes import Scope
+from jaxscope.semantics.varied import Varied
+from jaxscope.text.span import Range
+
+NAME = "retrace"
+_LONGEST = 60
+_KINDS = {
+    "lambda": "a new lambda",
+    "function": "a new function",
+    "partial": "a new `partial`",
+    "bound method": "a new bound method",
+    "transformed": "a new function",
+    "made by a call": "a new function",
+}
+
+
+class Retrace(Rule):
+    """See the module's docstring."""
+
+    name = NAME
+    summary = "A compiled function is traced again at each call or iteration"
+
+    def static(self, model: FileModel, ctx: Context) -> list[Finding]:
+        """What the source shows to be new each time."""
+        rebuilt, varied = retraces_of(model)
+        return [_of_rebuilt(model, one) for one in rebuilt] + [_of_varied(model, one) for one in varied]
+
+
+# ---------------------------------------------------------------- compiled anew
+
+
+def _of_rebuilt(model: FileModel, one: Rebuilt) -> Finding:
+    when = "in each iteration"
+    if one.again.through:
+        when = f"at each call of `{model.function_of(one.again.through[0]).qualname}`"
+    what = f"`{_short(one.name)}` is {_KINDS[one.fresh.kind]} {when}"
+    text = f"{what}, so `{one.transform}` traces it every time (inferred)"
+    if not one.again.is_certain:
+        text = f"{what}: `{one.transform}` traces it anew whenever that is called (inferred)"
+    around = one.scope.owner()
+    around = around if around.is_function else one.scope.enclosing_function() or around
+    return Finding(
+        NAME,
+        "warning" if one.sure else "hint",
+        model.path,
+        _site_range(model, one.scope, one.node),
+        model.function_of(around).qualname if around.is_function else one.name,
+        one.name,
+        text,
+        "static",
+        via=f"new-{one.fresh.kind.replace(' ', '-')}",
+        related=_again(model, one.again),
+    )
+
+
+def _short(text: str) -> str:
+    """A long call without its arguments."""
+    return text if len(text) <= _LONGEST else f"{text.partition('(')[0]}(…)"
+
+
+def _again(model: FileModel, again: Again) -> tuple[Related, ...]:
+    if again.why == "called from outside":
+        return ()
+    said = {
+        "loop": "in this loop",
+        "called in a loop": "called in this loop",
+        "called several times": "called here too",
+    }
+    scope = again.at.chunk.facts["model"]
+    place = scope.place_in(again.at.chunk, again.at.node)
+    start = place.range.start
+    return (Related(place.path, start.line, said[again.why], start.column),)
+
+
+def _site_range(model: FileModel, scope: Scope, node: ast.expr) -> Range:
+    """Of the decorator or call; of one on several lines, of what is called."""
+    whole = model.module.range(scope.chunk, node)
+    if whole.start.line != whole.end.line and isinstance(node, ast.Call):
+        return model.module.range(scope.chunk, node.func)
+    return whole
+
+
+# ---------------------------------------------------------------- called with something new
+
+
+def _of_varied(model: FileModel, one: Varied) -> Finding:
+    function = model.function_of(one.call.function).qualname
+    severity: Severity = "warning" if one.sure else "hint"
+    written = ast.unparse(one.node)
+    name = written if one.cause in ("length", "grows", "last batch") else one.parameter
+    return Finding(
+        NAME,
+        severity,
+        model.path,
+        _argument_range(model, one),
+        function,
+        name,
+        _said(model, one, function, written),
+        "static",
+        via=one.cause.replace(" ", "-"),
+        related=_places(model, one),
+    )
+
+
+def _said(model: FileModel, one: Varied, function: str, written: str) -> str:
+    parameter = f"`{one.parameter}`"
+    if one.cause == "unhashable":
+        return f"{parameter} is static and gets `{written}`, which cannot be hashed: `{function}` raises (inferred)"
+    if one.cause == "new function":
+        return f"Static {parameter} is a new function each time, so `{function}` is traced every time (inferred)"
+    if one.cause == "new object":
+        return (
+            f"Static {parameter} is a new object each time and equal only to itself, so `{function}` is traced "
+            "every time (inferred)"
+        )
+    if one.cause == "number":
+        return f"Static {parameter} is another number in each iteration: `{function}` is traced for each (inferred)"
+    if one.cause == "length":
+        return f"`{written}` has another shape in each iteration: `{function}` is traced for each (inferred)"
+    if one.cause == "grows":
+        return f"`{written}` is longer in each iteration: `{function}` is traced for each length (inferred)"
+    if one.cause == "last batch":
+        return f"The last `{written}` may be shorter than the others: `{function}` is then traced again (inferred)"
+    assert one.other is not None
+    here, there = "keyword", "position"
+    if all(key.arg != one.parameter for key in one.call.node.keywords):
+        here, there = there, here
+    line = model.place(one.other.scope, one.other.node).range.start.line
+    both = f"`{function}` is traced for both (inferred)"
+    return f"{parameter} is passed by {here} here and by {there} on line {line}: {both}"
+
+
+def _argument_range(model: FileModel, one: Varied) -> Range:
+    """Of the argument; where that is on another line than the call, of what is called."""
+    chunk, call = one.call.scope.chunk, one.call.node
+    func = call.func
+    receiver = isinstance(func, ast.Attribute) and func.value is one.node
+    given = next((value for _, value in one.call.given if value is one.node), None)
+    node = one.node if receiver else given or next(v for key, v in one.call.given if key == one.parameter)
+    place = model.module.range(chunk, node)
+    if place.start.line != place.end.line or node.lineno != call.lineno:
+        return model.module.range(chunk, func)
+    return place
+
+
+def _places(model: FileModel, one: Varied) -> tuple[Related, ...]:
+    found = []
+    compiled = one.call.function.chunk.facts["model"]
+    if one.cause in ("unhashable", "new object", "new function", "number"):
+        function = compiled.function_of(one.call.function)
+        found.append(Related(compiled.path, function.line, "static here"))
+    if one.loop is not None:
+        start = model.module.range(one.call.scope.chunk, one.loop.node).start
+        found.append(Related(model.path, start.line, "in this loop", start.column))
+    if one.other is not None:
+        start = model.place(one.other.scope, one.other.node).range.start
+        found.append(Related(model.path, start.line, "passed the other way here", start.column))
+    return tuple(found)
+
+
+RULE = Retrace()
