@@ -38,6 +38,8 @@ class Outcome:
     """Only lowered or looked at."""
     name: ast.expr | None = None
     """The name that it is given."""
+    seen: set[int] = field(default_factory=set)
+    """Trees that were followed."""
 
 
 def outcome(ev: Evaluator, node: ast.expr, scope: Scope, block: Block) -> Outcome:
@@ -55,6 +57,9 @@ def outcome_of_definition(ev: Evaluator, node: ast.AST, scope: Scope) -> Outcome
 
 
 def _follow(ev: Evaluator, node: ast.expr, scope: Scope, block: Block, found: Outcome) -> None:
+    if id(node) in found.seen:
+        return  # `f = jax.vmap(f)`
+    found.seen.add(id(node))
     parent = facts_of(scope.chunk).parents.get(id(node))
     if isinstance(parent, ast.Call) and parent.func is node:
         found.calls.append(Call(parent, scope, block))

@@ -174,11 +174,14 @@ def _result_called(ev: Evaluator, again: Again) -> bool:
 
 
 def _together(ev: Evaluator, again: Again) -> bool:
-    """Do two of the calls stand in the same function, so that one run makes both?"""
+    """Does one run of a function make several of the calls, more than two or with the same arguments? Two calls may
+    differ in the shapes that they pass, so that both would be traced anyhow."""
     function = again.through[-1]
     model = ev.model_of(function.module_part())
-    owners = [where.owner() for _, where in objects.calls_of(ev, function, ev.generic_frame(function, model))]
-    return len(set(owners)) < len(owners)
+    groups: dict[Scope, list[list[str]]] = {}
+    for call, where in objects.calls_of(ev, function, ev.generic_frame(function, model)):
+        groups.setdefault(where.owner(), []).append([ast.unparse(one) for one in call.args])
+    return any(len(group) > 2 or (len(group) == 2 and group[0] == group[1]) for group in groups.values())
 
 
 def _takes_arguments(ev: Evaluator, ends: Outcome, fresh: Fresh) -> bool:
