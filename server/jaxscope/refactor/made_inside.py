@@ -1,18 +1,22 @@
 """An array that NumPy makes while a function is traced: it is made once, before the function, and passed.
 
-Only where that gives the same array: made from constants alone, without a random generator that is not seeded.
+Only where that gives the same array: made from constants alone, without a random generator that is not seeded. One that
+is made of shapes JAX makes instead, where it is.
 """
 
 from __future__ import annotations
 
 import ast
+from functools import partial
 
+from jaxscope.refactor.changes import Changes
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
 from jaxscope.refactor.known import Known
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File, identifiers
 from jaxscope.refactor.references import Files
+from jaxscope.refactor.staged import hoist_staged
 from jaxscope.refactor.syntax import insert_before, starts_own_line
 from jaxscope.refactor.thread_through import Threading
 from jaxscope.refactor.value import Value
@@ -34,10 +38,17 @@ def hoist_made(files: Files, compiled: Compiled, file: File, node: FunctionNode,
         raise file.refuse(f"`{name}` is made in more than one step.", bindings[-1].node)
     if isinstance(node, ast.Lambda) or statement not in node.body or not isinstance(statement.targets[0], ast.Name):
         raise file.refuse(f"`{name}` is not made at the top of the function.", statement)
-    _check_constant(file, statement.value, name)
     concrete = Concreteness(files, file, name, Known(files.project, file, scope, name, ()))
+    changes = Changes(files, compiled, name, True, lambda _file, _node: False)
     for read in file.reads(scope, name):
+        changes.check(file, read.node, ())
         concrete.check(read.node)
+    moved = partial(_moved, files, compiled, file, node, statement)
+    return files.first(moved, partial(hoist_staged, files, compiled, file, statement))
+
+
+def _moved(files: Files, compiled: Compiled, file: File, node: FunctionNode, statement: ast.Assign) -> SourceChange:
+    _check_constant(file, statement.value, ast.unparse(statement.targets[0]))
     return _change(files, compiled, file, node, statement)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from jaxscope.refactor.change import Refusal
 from jaxscope.source.module import Module
 from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
-from jaxscope.text.span import Span
+from jaxscope.text.span import LineIndex, Span
 
 _IGNORE = re.compile(r"#\s*jaxscope:\s*ignore(?!-)\b(?:\s*\[([^\]]*)\])?", re.IGNORECASE)
 
@@ -22,7 +22,7 @@ def ignore_on_line(module: Module, rule: str, line: int) -> SourceChange | Refus
     text = module.lines.line(line).rstrip("\r\n")
     end = start + len(text)
     comment = None
-    for kind, first, last in _tokens(module):
+    for kind, first, last in _tokens(module, line):
         if kind == tokenize.STRING and first < end < last:
             return Refusal(
                 "A string goes on over the end of this line, so that no comment can stand on it.", module.path, line
@@ -53,15 +53,20 @@ def _edit(text: str, rule: str, comment: int | None, line: Span) -> Edit | None:
     return Edit(Span(at, at), f", {rule}" if names else rule)
 
 
-def _tokens(module: Module) -> Iterator[tuple[int, int, int]]:
-    """(type, first offset, offset after) of the file's comments and of strings over several lines."""
-    lines = iter(range(1, len(module.lines.starts) + 1))
-    starts = module.lines.starts
+def _tokens(module: Module, line: int) -> Iterator[tuple[int, int, int]]:
+    """(type, first offset, offset after) of comments, and of strings over several lines, in the part around a line."""
+    chunk = next((item for item in reversed(module.chunks) if module.first_line(item) <= line), None)
+    if chunk is None:
+        return
+    part = LineIndex(chunk.text)
+    begin = module.lines.starts[module.first_line(chunk) - 1]
+    starts = [begin + start for start in part.starts]
+    lines = iter(range(1, len(starts) + 1))
     opened: list[int] = []
     fstring_start = getattr(tokenize, "FSTRING_START", -1)
     fstring_end = getattr(tokenize, "FSTRING_END", -1)
     try:
-        for token in tokenize.generate_tokens(lambda: module.lines.line(next(lines, 0))):
+        for token in tokenize.generate_tokens(lambda: part.line(next(lines, 0))):
             first = starts[token.start[0] - 1] + token.start[1]
             last = starts[token.end[0] - 1] + token.end[1]
             if token.type in (tokenize.COMMENT, tokenize.STRING):
