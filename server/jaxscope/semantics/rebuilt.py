@@ -178,9 +178,9 @@ def _together(ev: Evaluator, again: Again) -> bool:
     differ in the shapes that they pass, so that both would be traced anyhow."""
     function = again.through[-1]
     model = ev.model_of(function.module_part())
-    groups: dict[Scope, list[list[str]]] = {}
+    groups: dict[Scope, list[str]] = {}
     for call, where in objects.calls_of(ev, function, ev.generic_frame(function, model)):
-        groups.setdefault(where.owner(), []).append([ast.unparse(one) for one in call.args])
+        groups.setdefault(where.owner(), []).append(ast.unparse(call))
     return any(len(group) > 2 or (len(group) == 2 and group[0] == group[1]) for group in groups.values())
 
 
