@@ -50,11 +50,15 @@ arguments (NumPy tables, shapes) works, and is not reported. Containers that the
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 from jaxscope.rules.base import Context, Rule
-from jaxscope.rules.effect_findings import finding_of, function_of, once_each
-from jaxscope.rules.finding import Finding, Severity
+from jaxscope.rules.effect_findings import INFERRED, finding_of, function_of, once_each, related
+from jaxscope.rules.finding import Finding, FixOffer, Severity
 from jaxscope.semantics.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.staleness import Stale, stale_of
 
 NAME = "mutable-capture"
 
@@ -67,12 +71,18 @@ class MutableCapture(Rule):
 
     def static(self, model: FileModel, ctx: Context) -> list[Finding]:
         """Containers that follow from the source."""
-        found = []
-        for effect in effects_of(model):
-            level = _level(effect)
-            if level is not None:
-                found.append(finding_of(model, NAME, effect, level, _message(model, effect)))
-        return once_each(found)
+        return once_each([*_filled(model), *_changed(model)])
+
+
+# ---------------------------------------------------------------- filled while tracing
+
+
+def _filled(model: FileModel) -> Iterator[Finding]:
+    for effect in effects_of(model):
+        level = _level(effect)
+        if level is not None:
+            message = f"`{effect.name}` is filled while {function_of(model, effect)} is traced: once per trace, not"
+            yield finding_of(model, NAME, effect, level, f"{message} once per call")
 
 
 def _level(effect: Effect) -> Severity | None:
@@ -80,14 +90,50 @@ def _level(effect: Effect) -> Severity | None:
         return None
     if effect.stored == "tracer":
         return "warning" if effect.sure else "hint"
-    if not effect.read or effect.guarded or not effect.sure:
-        return None
-    return "warning"
+    return "warning" if effect.read and not effect.guarded and effect.sure else None
 
 
-def _message(model: FileModel, effect: Effect) -> str:
-    function = function_of(model, effect)
-    return f"`{effect.name}` is filled while {function} is traced: once per trace, not once per call"
+# ---------------------------------------------------------------- read while tracing, changed elsewhere
+
+
+def _changed(model: FileModel) -> Iterator[Finding]:
+    """The values in containers that go out of date, each container once."""
+    told: set[tuple[object, str]] = set()
+    for stale in stale_of(model):
+        name = stale.name.partition("[")[0]
+        key = (stale.site, name)
+        if stale.certain and not stale.while_traced and _is_filling(stale.change.node) and key not in told:
+            told.add(key)
+            yield _stale_finding(model, stale, name)
+
+
+def _is_filling(node: ast.AST) -> bool:
+    """Does it change what is in a container, rather than what a name or attribute stands for?"""
+    return isinstance(node, (ast.Subscript, ast.Call))
+
+
+def _stale_finding(model: FileModel, stale: Stale, name: str) -> Finding:
+    function = model.function_of(stale.site.function).qualname
+    at, change = stale.at.place, stale.change.place
+    line = f"on line {change.range.start.line}"
+    where = line if change.path == at.path else f"{line} of `{change.path.rpartition('/')[2]}`"
+    broken = stale.at.chunk.broken
+    return Finding(
+        NAME,
+        "warning",
+        at.path,
+        at.range,
+        function,
+        name,
+        f"`{function}` reads `{name}` while it is traced, and `{name}` is changed {where}, between calls{INFERRED}",
+        "static",
+        model.function_of(stale.inner).qualname if stale.inner is not None else None,
+        None,
+        stale.via,
+        (related(stale.change, "changed here"),),
+        () if broken else (FixOffer(f"Pass `{name}` as an argument", "value-to-argument", "unsafe"),),
+        "This part of the file does not parse at the moment." if broken else None,
+    )
 
 
 RULE = MutableCapture()

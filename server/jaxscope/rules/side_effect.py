@@ -51,12 +51,15 @@ a seed while tracing gives the same numbers each time, and is not reported.
 
 from __future__ import annotations
 
+import ast
+import re
+
 from jaxscope.rules.base import Context, Rule
 from jaxscope.rules.effect_findings import finding_of, function_of, once_each
 from jaxscope.rules.finding import Finding, FixOffer, Severity
 from jaxscope.semantics.effects import Effect, effects_of
 from jaxscope.semantics.impure import Impurity
-from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.model import FileModel, squeezed
 
 NAME = "side-effect"
 _ONCE = "once per trace, not once per call"
@@ -70,6 +73,8 @@ _SAYS: dict[Impurity, str] = {
     "count": "counts while {function} is traced: " + _ONCE,
 }
 _TELLS = ("print", "log")
+_TRACES = re.compile(r"trac|compil", re.IGNORECASE)
+"""Names of what counts traces, which is right where it is."""
 _PRINT = FixOffer("Print when the program runs, with `jax.debug.print`", "debug-print", "safe")
 
 
@@ -93,15 +98,23 @@ class SideEffect(Rule):
 def _level(effect: Effect) -> Severity | None:
     """None: nothing to say, or for other rules to say."""
     if effect.kind == "call":
-        quiet = effect.call in _TELLS and effect.stored != "tracer"
-        return "hint" if quiet else "warning"
+        if effect.call not in _TELLS or effect.stored == "tracer":
+            return "warning"
+        return None if effect.name.endswith("warn") else "hint"
     if effect.stored == "tracer" or effect.kind not in ("assign", "fill"):
         return None
-    if effect.guarded or not effect.sure:
-        return "hint"
-    if effect.kind == "fill" and effect.read and not effect.candidate.augmented:
+    if effect.guarded or (effect.kind == "fill" and effect.read and not effect.candidate.augmented):
         return None
-    return "warning"
+    return "warning" if effect.sure and not _is_meant(effect) else "hint"
+
+
+def _is_meant(effect: Effect) -> bool:
+    """Does it count traces, or only bring a value into another form?"""
+    if _TRACES.search(effect.name):
+        return True
+    given = [part for value in effect.candidate.values for part in ast.walk(value) if isinstance(part, ast.expr)]
+    again = any(squeezed(ast.unparse(part)) == squeezed(effect.name) for part in given)
+    return again and not effect.candidate.augmented
 
 
 def _message(model: FileModel, effect: Effect) -> str:

@@ -7,10 +7,12 @@ Kept with the chunk: it rests on nothing but the text.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from jaxscope.semantics.scope_builder import last_name
 from jaxscope.semantics.scopes import Scope, facts_of
 
 Kind = Literal["name", "attribute", "item", "method", "call", "yield", "cache"]
@@ -24,7 +26,7 @@ EMPTIES = frozenset(
 )
 """Methods that change a container otherwise."""
 _CACHES = frozenset(("lru_cache", "cache"))
-_GUARDS = frozenset(("Tracer", "trace_state_clean", "is_concrete", "is_traced", "is_tracer"))
+_GUARDS = re.compile(r"tracer|trace_state|is_traced|is_tracing|is_concrete|under_jax|under_jit|in_jit", re.IGNORECASE)
 """Names in tests by which code tells whether it is being traced."""
 
 
@@ -42,6 +44,9 @@ class Candidate:
     values: tuple[ast.expr, ...] = ()
     """What is stored or handed over."""
     augmented: bool = False
+    """Does the new value follow from the old, as a counter's does?"""
+    unpacked: bool = False
+    """Is it one of several things that the value is taken apart into?"""
     method: str = ""
 
 
@@ -67,11 +72,10 @@ def _of_function(function: Scope) -> Iterator[Candidate]:
 
 
 def _asks_whether_traced(body: list[ast.stmt] | list[ast.expr]) -> bool:
-    tests = (item.test for one in body for item in ast.walk(one) if isinstance(item, (ast.If, ast.IfExp)))
-    names = (
-        part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "") for t in tests for part in ast.walk(t)
+    tests = [item.test for one in body for item in ast.walk(one) if isinstance(item, (ast.If, ast.IfExp))]
+    return any(
+        _GUARDS.search(last_name(part)) for test in tests for part in ast.walk(test) if isinstance(part, ast.expr)
     )
-    return any(name in _GUARDS for name in names)
 
 
 def _nodes(body: list[ast.stmt] | list[ast.expr], scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
@@ -106,19 +110,30 @@ def _of_node(node: ast.AST, scope: Scope, function: Scope) -> Iterator[Candidate
 def _assigned(
     target: ast.expr, node: ast.Assign | ast.AnnAssign | ast.AugAssign, value: ast.expr, scope: Scope, function: Scope
 ) -> Iterator[Candidate]:
-    augmented = isinstance(node, ast.AugAssign)
     if isinstance(target, (ast.Tuple, ast.List)):
         same = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
         parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) and same else [value] * len(target.elts)
         for one, part in zip(target.elts, parts, strict=True):
-            yield from _assigned(one.value if isinstance(one, ast.Starred) else one, node, part, scope, function)
-    elif isinstance(target, ast.Name):
+            inner = one.value if isinstance(one, ast.Starred) else one
+            for found in _assigned(inner, node, part, scope, function):
+                yield found if same else replace(found, unpacked=True)
+        return
+    counts = isinstance(node, ast.AugAssign) or _is_counted(target, value)
+    if isinstance(target, ast.Name):
         if target.id in function.globals or target.id in function.nonlocals:
-            yield Candidate("name", node, target, scope, (value,), augmented)
+            yield Candidate("name", node, target, scope, (value,), counts)
     elif isinstance(target, ast.Attribute):
-        yield Candidate("attribute", node, target, scope, (value,), augmented)
+        yield Candidate("attribute", node, target, scope, (value,), counts)
     elif isinstance(target, ast.Subscript):
-        yield Candidate("item", node, target.value, scope, (value,), augmented)
+        yield Candidate("item", node, target.value, scope, (value,), counts)
+
+
+def _is_counted(target: ast.expr, value: ast.expr) -> bool:
+    """`n = n + 1` and `counts[k] = counts.get(k, 0) + 1`."""
+    if not isinstance(value, ast.BinOp):
+        return False
+    text = ast.unparse(target.value if isinstance(target, ast.Subscript) else target)
+    return any(ast.unparse(side).startswith(text) for side in (value.left, value.right))
 
 
 def _called(node: ast.Call, scope: Scope) -> Iterator[Candidate]:
@@ -136,21 +151,41 @@ def is_guarded(candidate: Candidate, function: Scope) -> bool:
     """Does the function ask first whether it is there, as a memo does?"""
     node = function.function_node
     body = node.body if isinstance(node.body, list) else [node.body]
-    target = candidate.target
-    text = ast.unparse(target)
-    for item, _ in _nodes(body, function):
-        if isinstance(item, ast.Compare):
-            compared = [item.left, *item.comparators]
-            if any(isinstance(op, (ast.In, ast.NotIn)) for op in item.ops) and ast.unparse(compared[-1]) == text:
-                return True
-            none = isinstance(compared[-1], ast.Constant) and compared[-1].value is None
-            if none and ast.unparse(item.left).startswith(text):
-                return True
-        elif isinstance(item, ast.ExceptHandler) and "KeyError" in ast.unparse(item.type or ast.Constant("")):
-            return True
-        elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "get":
-            if ast.unparse(item.func.value) == text:
-                return True
-        elif isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id == "hasattr":
-            return isinstance(target, ast.Attribute)
-    return candidate.method == "setdefault"
+    text = ast.unparse(candidate.target)
+    asks = any(_asks_for(item, candidate.target, text) for item, _ in _nodes(body, function))
+    return asks or candidate.method == "setdefault"
+
+
+def _asks_for(item: ast.AST, target: ast.expr, text: str) -> bool:
+    if isinstance(item, ast.Compare):
+        last = item.comparators[-1]
+        if any(isinstance(op, (ast.In, ast.NotIn)) for op in item.ops):
+            return ast.unparse(last) == text
+        return _is_text(last, None) and ast.unparse(item.left).startswith(text)
+    if isinstance(item, ast.ExceptHandler):
+        return item.type is not None and "KeyError" in ast.unparse(item.type)
+    if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "get":
+        return ast.unparse(item.func.value) == text
+    if isinstance(item, ast.Call) and last_name(item.func) in ("hasattr", "getattr"):
+        return isinstance(target, ast.Attribute) and any(_is_text(one, target.attr) for one in item.args)
+    return False
+
+
+def _is_text(node: ast.expr, text: str | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
+
+
+def is_put_back(candidate: Candidate, function: Scope) -> bool:
+    """Is it changed for a while only: assigned again, or counted up and down, where the function ends?"""
+    text = ast.unparse(candidate.target)
+    same = [
+        other
+        for other in candidates_of(function)
+        if other.kind == candidate.kind and ast.unparse(other.target) == text and other.node is not candidate.node
+    ]
+    body = getattr(function.function_node, "body", [])
+    ends = [one for part in body if isinstance(body, list) for one in ast.walk(part) if isinstance(one, ast.Try)]
+    final = {id(part) for one in ends for last in one.finalbody for part in ast.walk(last)}
+    if any(id(other.node) in final for other in (candidate, *same)) and same:
+        return True
+    return id(candidate.node) in final and candidate.kind in ("name", "attribute")

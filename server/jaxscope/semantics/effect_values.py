@@ -1,21 +1,31 @@
-"""Is what traced code stores a tracer? What depends on an argument is, and whatever JAX computes meanwhile."""
+"""Is what traced code stores a tracer? What depends on the elements of an argument is, and whatever JAX computes
+meanwhile; shapes, and what Python and NumPy make of them, are not."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING, Literal
 
-from jaxscope.semantics.scopes import Scope, facts_of
+from jaxscope.semantics import branches, objects
+from jaxscope.semantics.arguments import parameters
+from jaxscope.semantics.effect_candidates import Candidate
+from jaxscope.semantics.scope_builder import last_name
+from jaxscope.semantics.scopes import Binding, Scope, facts_of
 from jaxscope.semantics.traced_frames import TracedFrames
-from jaxscope.semantics.values import TRACER, UNKNOWN, Array, Const, External, Scalar, Value
-from jaxscope.semantics.vocabulary import LOOKS_ONLY, METADATA
+from jaxscope.semantics.values import TRACER, UNKNOWN, Array, ClassValue, Const, External, FunctionValue, Scalar, Value
+from jaxscope.semantics.vocabulary import LOOKS_ONLY, METADATA, words
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
 
 Stored = Literal["tracer", "plain", "unknown"]
 _AT_ONCE = "ensure_compile_time_eval"
-_UNTRACED = frozenset(("builtins.str", "builtins.repr", "builtins.id", "builtins.dir", "builtins.format"))
+_COMPUTES = words("jax.numpy jax.lax jax.random jax.nn jax.scipy jax.image jax.ops jax.experimental")
+_PLAIN = frozenset(words("str repr id dir format int float bool complex len range hash type isinstance hasattr"))
+_NO_ARRAYS = frozenset(
+    words("dtype iinfo finfo issubdtype isdtype result_type promote_types can_cast shape ndim size eval_shape")
+)
+_DEEPEST = 24
 
 
 class Values:
@@ -24,56 +34,128 @@ class Values:
     def __init__(self, ev: Evaluator, frames: TracedFrames) -> None:
         self.ev = ev
         self.frames = frames
+        self._known: dict[tuple[object, ...], bool] = {}
+        self._depth = 0
 
-    def stored(self, values: tuple[ast.expr, ...], scope: Scope) -> Stored:
-        """What is stored where all of `values` are."""
-        if not values:
-            return "plain"
+    def stored(self, candidate: Candidate) -> Stored:
+        """What a candidate stores or hands over."""
+        values, scope = candidate.values, candidate.scope
         if self.computes_at_once(scope.owner()):
             return "unknown"
-        if any(self.is_traced(value, scope) for value in values):
+        if any(self.is_traced(value, scope, wholly=candidate.unpacked) for value in values):
             return "tracer"
-        known = all(self._is_plain(value, scope) for value in values)
-        return "plain" if known else "unknown"
+        return "plain" if all(self._value(value, scope) not in (UNKNOWN, TRACER) for value in values) else "unknown"
 
     def computes_at_once(self, function: Scope) -> bool:
         """Does it ask JAX to compute with values while it is traced?"""
-        return any(
-            (call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) == _AT_ONCE
-            for call, _ in function.calls
-        )
+        return any(last_name(call.func) == _AT_ONCE for call, _ in function.calls)
 
-    def is_traced(self, node: ast.expr, scope: Scope) -> bool:
-        """Is it, or has it in it, a tracer?"""
+    def returns_tracers(self, function: Scope) -> bool:
+        """Has a function of the traced code results that are tracers?"""
+        frame = self.frames.frames.get(function)
+        if frame is None:
+            return False
+        return any(self.is_traced(value, function) for value in branches.returned(self.ev, function, frame))
+
+    def is_traced(self, node: ast.expr, scope: Scope, wholly: bool = False) -> bool:
+        """Is it, or has it in it, a tracer; with `wholly`: is all of it one?"""
+        key = (id(node), scope, wholly)
+        if key not in self._known:
+            self._known[key] = False
+            if self._depth > _DEEPEST:
+                return False
+            self._depth += 1
+            self._known[key] = self._is_traced(node, scope, wholly)
+            self._depth -= 1
+        return self._known[key]
+
+    def _is_traced(self, node: ast.expr, scope: Scope, wholly: bool) -> bool:
         value = self._value(node, scope)
-        if value is TRACER:
-            return True
-        if isinstance(value, (Const, Scalar)) or (isinstance(value, Array) and value.library == "numpy"):
+        if isinstance(value, (Const, Scalar, Array, FunctionValue, ClassValue, External)):
             return False
-        if isinstance(node, ast.Attribute) and node.attr in METADATA:
-            return False
-        if isinstance(node, (ast.Lambda, ast.Constant, ast.Name)):
-            return False
+        if isinstance(node, (ast.Constant, ast.Lambda, ast.JoinedStr)):
+            return isinstance(node, ast.JoinedStr) and self._some(_parts(node), scope, False)
+        if isinstance(node, ast.Name):
+            return self._name(node, scope)
         if isinstance(node, ast.Attribute):
-            return self.is_traced(node.value, scope) and value == UNKNOWN
+            return node.attr not in METADATA and self.is_traced(node.value, scope, wholly)
+        if isinstance(node, ast.Subscript):
+            return self.is_traced(node.value, scope, wholly)
         if isinstance(node, ast.Call):
-            function = self._value(node.func, scope)
-            if isinstance(function, External):
-                name = function.name
-                if name in _UNTRACED or name.removeprefix("builtins.") in LOOKS_ONLY:
-                    return False
-            called = node.func.value if isinstance(node.func, ast.Attribute) else None
-            given = [*node.args, *(keyword.value for keyword in node.keywords)]
-            return any(self.is_traced(one, scope) for one in (*given, *([called] if called is not None else [])))
+            return self._call(node, scope, wholly)
+        if isinstance(node, ast.Compare) and all(isinstance(op, _PYTHON_TESTS) for op in node.ops):
+            return False
+        if isinstance(node, ast.IfExp):
+            return self._some([node.body, node.orelse], scope, wholly)
         inner = facts_of(scope.chunk).by_node.get(id(node), scope)
-        return any(self.is_traced(one, inner) for one in _parts(node))
+        return self._some(_parts(node), inner, wholly and isinstance(node, (ast.Tuple, ast.List)))
 
-    def _is_plain(self, node: ast.expr, scope: Scope) -> bool:
-        value = self._value(node, scope)
-        return value not in (UNKNOWN, TRACER)
+    def _some(self, nodes: list[ast.expr], scope: Scope, wholly: bool) -> bool:
+        nodes = [node for node in nodes if not isinstance(node, (ast.Constant, ast.Lambda))]
+        return (all if wholly and nodes else any)(self.is_traced(node, scope, wholly) for node in nodes)
+
+    def _name(self, node: ast.Name, scope: Scope) -> bool:
+        owner = self.ev.owner(node.id, scope)
+        if owner is None or owner.kind == "module":
+            return False
+        home = owner.owner() if owner.kind == "comprehension" else owner
+        if home not in self.frames.inside:
+            return False
+        bindings = owner.bindings.get(node.id, [])
+        return any(self._binding(binding, owner) for binding in bindings)
+
+    def _binding(self, binding: Binding, owner: Scope) -> bool:
+        if binding.kind == "parameter":
+            return self._parameter(binding.name, owner)
+        if binding.value is None or binding.kind not in ("assign", "iteration"):
+            return False
+        return self.is_traced(binding.value, binding.scope)
+
+    def _parameter(self, name: str, function: Scope) -> bool:
+        frame = self.frames.frames.get(function)
+        given = (frame.parameters or {}).get(name) if frame is not None else None
+        if given is not TRACER:
+            return False
+        calls = [call for call in self.frames.calls.get(function, ()) if call.plain]
+        names = parameters(function.function_node)
+        if not calls or name not in names:
+            return True
+        for call in calls:
+            at = names.index(name) - (call.makes or call.receiver is not None)
+            starred = next((n for n, one in enumerate(call.node.args) if isinstance(one, ast.Starred)), None)
+            value = next((keyword.value for keyword in call.node.keywords if keyword.arg == name), None)
+            if value is None and starred is not None and at >= starred:
+                value = call.node.args[starred]
+            elif value is None and 0 <= at < len(call.node.args):
+                value = call.node.args[at]
+            value = value.value if isinstance(value, ast.Starred) else value
+            if value is not None and self.is_traced(value, call.scope):
+                return True
+        return False
+
+    def _call(self, node: ast.Call, scope: Scope, wholly: bool) -> bool:
+        function = self._value(node.func, scope)
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if isinstance(function, External):
+            home, _, name = function.name.rpartition(".")
+            if function.name in LOOKS_ONLY or name in _NO_ARRAYS or home == "numpy" or home.startswith("numpy."):
+                return False
+            if home == "builtins" and (name in _PLAIN or name in LOOKS_ONLY):
+                return False
+            if home.startswith(_COMPUTES):
+                return True
+        elif isinstance(function, FunctionValue) and function.scope in self.frames.inside:
+            return self.returns_tracers(function.scope)
+        elif isinstance(function, ClassValue) and objects.method_scope(self.ev, function, "__init__") is None:
+            return self._some(given, scope, wholly)
+        called = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        return self._some([*called, *given] if not wholly else given, scope, wholly)
 
     def _value(self, node: ast.expr, scope: Scope) -> Value:
         return self.ev.evaluate(node, scope, self.frames.frame(scope))
+
+
+_PYTHON_TESTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
 def _parts(node: ast.AST) -> list[ast.expr]:

@@ -18,7 +18,7 @@ from jaxscope.semantics.capture_list import written
 from jaxscope.semantics.capture_visits import TracedCode
 from jaxscope.semantics.captures import traced_code_of
 from jaxscope.semantics.effect_calls import Calls
-from jaxscope.semantics.effect_candidates import Candidate, candidates_of, is_guarded
+from jaxscope.semantics.effect_candidates import Candidate, candidates_of, is_guarded, is_put_back
 from jaxscope.semantics.effect_owners import Outer, Owners
 from jaxscope.semantics.effect_values import Stored, Values
 from jaxscope.semantics.impure import Impurity
@@ -146,7 +146,7 @@ class _Effects:
                 outer = outer.member(target.attr)
         else:
             outer = self.owners.of_container(target, candidate.scope, candidate.method)
-        if outer is None:
+        if outer is None or is_put_back(candidate, function):
             return None
         kind: EffectKind = "assign" if candidate.kind in ("name", "attribute") else "fill"
         return self._made(kind, candidate, function, outer)
@@ -158,7 +158,7 @@ class _Effects:
             Mark(function.chunk, candidate.target),
             outer.name,
             self._inner(function),
-            self.values.stored(candidate.values, candidate.scope),
+            self.values.stored(candidate),
             outer.sure,
             candidate,
             outer.bound,
@@ -186,7 +186,7 @@ class _Effects:
     def _yielded(self, candidate: Candidate, function: Scope) -> Effect | None:
         if function is not self.frames.function:
             return None
-        stored = self.values.stored(candidate.values, candidate.scope)
+        stored = self.values.stored(candidate)
         if stored != "tracer":
             return None
         name = written(function.chunk, candidate.target)
@@ -197,8 +197,7 @@ class _Effects:
         """A function whose results are kept, and are tracers when it is called while tracing."""
         if function is self.frames.function or self.values.computes_at_once(function):
             return None
-        frame = self.frames.frames[function]
-        if not any(self.values.is_traced(value, function) for value in branches.returned(self.ev, function, frame)):
+        if not self.values.returns_tracers(function):
             return None
         at = Mark(function.chunk, function.function_node)
         return Effect("cache", self.code.site, at, function.name, self._inner(function), "tracer", True, candidate)
@@ -207,7 +206,7 @@ class _Effects:
         found = self.calls.of(candidate)
         if found is None:
             return None
-        stored = self.values.stored(candidate.values, candidate.scope)
+        stored = self.values.stored(candidate)
         at = Mark(function.chunk, candidate.target)
         name = written(function.chunk, candidate.target)
         inner = self._inner(function)

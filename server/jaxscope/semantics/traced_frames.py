@@ -11,10 +11,12 @@ from jaxscope.semantics import calls, objects
 from jaxscope.semantics.arguments import arguments, bind
 from jaxscope.semantics.capture_parameters import all_tracers
 from jaxscope.semantics.capture_visits import TracedCode
+from jaxscope.semantics.effect_candidates import candidates_of
 from jaxscope.semantics.frames import Frame
 from jaxscope.semantics.scopes import Scope
 from jaxscope.semantics.sites import Target, peel
-from jaxscope.semantics.values import TRACER, UNKNOWN, ClassValue, FunctionValue, Value
+from jaxscope.semantics.values import TRACER, UNKNOWN, ClassValue, External, FunctionValue, Value
+from jaxscope.semantics.vocabulary import CALLBACKS
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
@@ -47,6 +49,9 @@ class TracedFrames:
         self.inside = frozenset(self.scopes)
         self.frames: dict[Scope, Frame] = {}
         self.calls: dict[Scope, list[TracedCall]] = {}
+        self.hosts: set[Scope] = set()
+        """Functions that the running program calls back."""
+        self._followed: set[Scope] = set()
         self.takes_self = False
         self.bound = False
         self._enter_all()
@@ -83,8 +88,23 @@ class TracedFrames:
         self.bound = target.function.bound is not None
         self._enter(self.function, self._own_parameters(target.function))
         for scope in self.scopes:
-            if scope not in self.frames:
+            self._follow_hosts()
+            if scope not in self.frames and scope not in self.hosts:
                 self._enter(scope, all_tracers(scope))
+
+    def _follow_hosts(self) -> None:
+        """What runs outside of the program: the functions it calls back, those inside them and those they call."""
+        waiting = [scope for scope in self.hosts if scope not in self._followed]
+        while waiting:
+            one = waiting.pop()
+            self._followed.add(one)
+            found = [inner for inner in one.walk() if inner.is_function]
+            generic = self.ev.generic_frame(one, self.home(one))
+            for call, _ in one.calls:
+                function = peel(self.ev, self.ev.evaluate(call.func, one, generic)).function
+                found += [function.scope] if function is not None else []
+            waiting += [scope for scope in found if scope in self.inside and scope not in self.hosts]
+            self.hosts.update(found)
 
     def _own_parameters(self, function: FunctionValue) -> dict[str, Value]:
         values = all_tracers(self.function)
@@ -116,6 +136,10 @@ class TracedFrames:
 
     def _call(self, call: ast.Call, scope: Scope, frame: Frame) -> None:
         value = self.ev.evaluate(call.func, scope, frame)
+        if isinstance(value, External) and value.name in CALLBACKS and call.args:
+            called = peel(self.ev, self.ev.evaluate(call.args[0], scope, frame)).function
+            self.hosts.update([called.scope] if called is not None else [])
+            return
         made: Value | None = None
         if isinstance(value, ClassValue):
             found = objects.method_scope(self.ev, value, "__init__")
@@ -135,4 +159,10 @@ class TracedFrames:
             values = bind(self.ev, function.scope, given, function.frame, function.bound)
         else:
             values = all_tracers(function.scope)
+        if _is_cached(function.scope):
+            values = dict.fromkeys(values, UNKNOWN)  # a tracer has no hash
         self._enter(function.scope, values)
+
+
+def _is_cached(function: Scope) -> bool:
+    return any(candidate.kind == "cache" for candidate in candidates_of(function))

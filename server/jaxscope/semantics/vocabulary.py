@@ -232,6 +232,9 @@ CUSTOM_DERIVATIVES = frozenset(("jax.custom_vjp", "jax.custom_jvp"))
 DERIVATIVE_RULES = words("defvjp defjvp defjvps def_fwd def_bwd def_jvp")
 """Methods that give a function with derivatives of its own the functions for them."""
 
+CALLBACKS = frozenset(("jax.pure_callback", "jax.experimental.io_callback", "jax.debug.callback"))
+"""Functions whose first argument runs outside of the program, with values."""
+
 LINEN_MODULE = "flax.linen.Module"
 LINEN_RUNNERS = words("apply init init_with_output")
 """Methods of a linen module that run its `__call__`, after the variables or keys."""
