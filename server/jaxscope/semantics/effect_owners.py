@@ -24,6 +24,7 @@ from jaxscope.semantics.values import (
     Mapping,
     ModuleValue,
     Sequence,
+    Transformed,
     Value,
 )
 
@@ -101,7 +102,7 @@ class Owners:
         kept_by = self._kept_by_library(outer.value)
         if kept_by:
             return None
-        known = isinstance(outer.value, (Instance, ClassValue, FunctionValue, ModuleValue))
+        known = isinstance(outer.value, (Instance, ClassValue, FunctionValue, Transformed, ModuleValue))
         return replace(outer, sure=known and kept_by is False)
 
     def of_container(self, node: ast.expr, scope: Scope, method: str) -> Outer | None:

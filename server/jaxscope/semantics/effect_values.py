@@ -70,11 +70,11 @@ class Values:
         return self._known[key]
 
     def _is_traced(self, node: ast.expr, scope: Scope, wholly: bool) -> bool:
+        if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
+            return self._some(_parts(node), scope, False)  # a text, but one that shows a tracer
         value = self._value(node, scope)
-        if isinstance(value, (Const, Scalar, Array, FunctionValue, ClassValue, External)):
+        if isinstance(node, ast.Lambda) or isinstance(value, _NO_TRACERS):
             return False
-        if isinstance(node, (ast.Constant, ast.Lambda, ast.JoinedStr)):
-            return isinstance(node, ast.JoinedStr) and self._some(_parts(node), scope, False)
         if isinstance(node, ast.Name):
             return self._name(node, scope)
         if isinstance(node, ast.Attribute):
@@ -155,6 +155,7 @@ class Values:
         return self.ev.evaluate(node, scope, self.frames.frame(scope))
 
 
+_NO_TRACERS = (Const, Scalar, Array, FunctionValue, ClassValue, External)
 _PYTHON_TESTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
