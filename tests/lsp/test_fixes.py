@@ -69,7 +69,7 @@ async def test_a_preview_asks_before_it_writes(start: Start) -> None:
     uri = editor.open("model.py", WHITENER)
     preview = await action(editor, uri, "Pass `W` as an argument (preview)")
     editor.discards = True
-    assert await run(editor, preview) == "Not applied: the preview was closed without applying it."
+    assert await run(editor, preview) == "Not applied: the preview was closed, or no edit was ticked in it."
     assert editor.texts[uri].text == WHITENER
     assert all(note.needs_confirmation for note in (editor.edits[-1].edit.change_annotations or {}).values())
     editor.discards = False
@@ -205,3 +205,57 @@ async def test_cancelling_fix_all_writes_nothing(start: Start) -> None:
     editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
     await asyncio.wait_for(running, 30)
     assert editor.messages == ["Not applied: cancelled."] and editor.texts[uri].text == TWO and not editor.edits
+
+
+DOUBTED = WHITENER.split("print(")[0].replace("W = ", "if np.ndim(0) == 0:\n    W = ")
+RESTRICTED = {"trusted": False}
+"""Nothing is run that could clear the doubt."""
+
+
+async def inferred(editor: Editor, uri: str) -> types.CodeAction:
+    """The fix of what the source alone shows."""
+    (found,) = await editor.diagnostics(uri, bool)
+    return next(item for item in await editor.actions(uri, found.range) if item.title == "Pass `W` as an argument")
+
+
+async def test_a_fix_that_may_not_be_safe_asks_by_its_edits(start: Start) -> None:
+    editor = await start(RESTRICTED)
+    uri = editor.open("model.py", DOUBTED)
+    chosen = await inferred(editor, uri)
+    editor.discards = True
+    assert (await run(editor, chosen)).startswith("Not applied: the preview was closed")
+    assert all(note.needs_confirmation for note in (editor.edits[-1].edit.change_annotations or {}).values())
+    assert "bound only where a condition holds" in editor.messages[0]
+    editor.discards = False
+    assert (await run(editor, chosen)).startswith("W is now an argument of project.")
+
+
+@pytest.mark.parametrize(("answer", "applied"), [("Apply", True), ("Cancel", False), (None, False)])
+async def test_a_fix_that_may_not_be_safe_asks_in_plain_editors_too(
+    start: Start, answer: str | None, applied: bool
+) -> None:
+    editor = await start(RESTRICTED, capabilities(annotated=False))
+    editor.answer = answer
+    uri = editor.open("model.py", DOUBTED)
+    await run(editor, await inferred(editor, uri))
+    (asked,) = editor.questions
+    assert "bound only where a condition holds" in asked.message
+    assert [item.title for item in asked.actions or []] == ["Apply", "Cancel"]
+    assert ("def project(x, W):" in editor.texts[uri].text) is applied
+
+
+async def test_in_a_large_file_what_cannot_be_fixed_is_told_when_it_was_looked_at(start: Start) -> None:
+    large = REFUSED + "".join(f"\n\ndef filler_{number}(x):\n    return x + {number}\n" for number in range(800))
+    editor = await start({"trusted": False})
+    uri = editor.open("model.py", large)
+    (found,) = [item for item in await editor.diagnostics(uri, bool) if item.code == "captured-array"]
+
+    async def titles() -> dict[str, bool]:
+        return {item.title: item.disabled is None for item in await editor.actions(uri, found.range)}
+
+    assert (await titles())["Pass `W` as an argument"], "offered at once"
+    for _ in range(200):
+        if not (now := await titles())["Pass `W` as an argument"]:
+            break
+        await asyncio.sleep(0.05)
+    assert "Show why not: Pass `W` as an argument (model.py:15)" in now

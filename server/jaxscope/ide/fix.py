@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from jaxscope.ide.numbers import short_type
+from jaxscope.ide import new_argument
 from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
 from jaxscope.refactor import donate, hoist_argument
@@ -18,9 +18,9 @@ from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
 from jaxscope.text.span import Position, Range, Span
 from jaxscope.tracing import planning
-from jaxscope.tracing.signatures import declared_signatures
 from jaxscope.worker.jaxscope_worker.wire.messages import (
     Failure,
+    Hoisted,
     TraceRequest,
     VerifyReply,
     VerifyRequest,
@@ -31,7 +31,7 @@ Planner = Callable[[Project, Finding], SourceChange | Refusal]
 
 def _to_argument(project: Project, finding: Finding) -> SourceChange | Refusal:
     change = hoist_argument.plan(project, finding.path, finding.function, finding.name, finding.range.start.line)
-    return change if isinstance(change, Refusal) else _with_declaration(project, finding, change)
+    return change if isinstance(change, Refusal) else new_argument.in_comments(project, finding, change)
 
 
 def _donate(project: Project, finding: Finding) -> SourceChange | Refusal:
@@ -66,6 +66,16 @@ def prepare(workspace: Workspace, finding: Finding) -> SourceChange | Refusal:
     return plans[finding]
 
 
+def prepared(workspace: Workspace, finding: Finding) -> SourceChange | Refusal | None:
+    """What `prepare` would give, where it is known already."""
+    return workspace.plans(finding.path).get(finding)
+
+
+def prepare_apart(root: str, texts: Mapping[str, str], finding: Finding) -> SourceChange | Refusal:
+    """What `prepare` would give, worked out on texts of its own, in any thread."""
+    return _plan(_scratch(root, texts), finding)
+
+
 def prepare_all(workspace: Workspace, findings: Sequence[Finding]) -> SourceChange | Refusal:
     """One change that fixes several findings, or why one of them cannot be fixed."""
     if len(findings) == 1:
@@ -84,10 +94,12 @@ class Plans:
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self._scratch = _scratch(workspace)
+        self._scratch = _scratch(workspace.root, workspace.open_texts())
         self._originals: dict[str, str] = {}
         self.doubts: dict[Finding, tuple[Refusal, ...]] = {}
         """By finding that a fix was planned for."""
+        self.files: dict[Finding, tuple[str, ...]] = {}
+        """Which each of them changes."""
 
     def add(self, finding: Finding, within: str | None = None) -> Refusal | None:
         """Plans one more fix; why it cannot be. `within`: the only file that may be changed."""
@@ -98,6 +110,7 @@ class Plans:
         if outside is not None:
             return Refusal("The fix changes another file, too.", outside.path, 0)
         self.doubts[finding] = change.doubts if isinstance(change, Hoist) else ()
+        self.files[finding] = tuple(file.path for file in change.files)
         for file in change.files:
             self._originals.setdefault(file.path, file.original)
             self._scratch.set_text(file.path, file.changed)
@@ -156,21 +169,28 @@ def _plan(project: Project, finding: Finding) -> SourceChange | Refusal:
     return Refusal(reason, finding.path, finding.range.start.line)
 
 
-def _scratch(workspace: Workspace) -> Project:
-    """A project with the present texts, to try changes on."""
-    scratch = Project(workspace.root)
-    for path, text in workspace.open_texts().items():
+def _scratch(root: str, texts: Mapping[str, str]) -> Project:
+    """A project with the present texts of open documents, to try changes on."""
+    scratch = Project(root)
+    for path, text in texts.items():
         scratch.set_text(path, text)
     return scratch
 
 
 def verification(
-    workspace: Workspace, change: SourceChange, finding: Finding, entries: Sequence[str] = ()
+    workspace: Workspace,
+    change: SourceChange,
+    finding: Finding,
+    entries: Sequence[str] = (),
+    others: Sequence[Finding] = (),
 ) -> VerifyRequest | None:
-    """What to run to see that `change` does what it should; None when the file cannot be read."""
-    path = workspace.witness(finding.path, finding.function)
+    """What to run to see that `change` does what it should; None when the file cannot be read.
+
+    `others` are findings that it fixes as well, and that the same file shows when it is run.
+    """
+    path = witness(workspace, finding)
     model = workspace.model(path)
-    scratch = _scratch(workspace)
+    scratch = _scratch(workspace.root, workspace.open_texts())
     for file in change.files:
         scratch.set_text(file.path, file.changed)
     changed = scratch.model(path)
@@ -180,7 +200,15 @@ def verification(
     after_texts = before_texts | {file.path: file.changed for file in change.files}
     before = _request(model, workspace.project, workspace, entries, before_texts)
     after = _request(changed, scratch, workspace, entries, after_texts)
-    return VerifyRequest(before, after, finding.function, finding.name)
+    signatures = new_argument.in_signatures(model, changed, before.declared, after.declared, [finding, *others])
+    after = dataclasses.replace(after, declared=signatures)
+    also = tuple(Hoisted(other.function, other.name) for other in others)
+    return VerifyRequest(before, after, finding.function, finding.name, also)
+
+
+def witness(workspace: Workspace, finding: Finding) -> str:
+    """The file to run in order to see the finding's function."""
+    return workspace.witness(finding.path, finding.function)
 
 
 def _request(
@@ -191,53 +219,6 @@ def _request(
     return planning.plan(
         model, project, workspace.config, entries=tuple(entries), text=texts.get(path), overlay=overlay or None
     )
-
-
-def _with_declaration(project: Project, finding: Finding, change: SourceChange) -> SourceChange:
-    """`change`, with the type of the new argument put into the comments that declare the function's shapes."""
-    array, model = finding.array, project.model(finding.path)
-    function = model.function(finding.function) if model else None
-    if model is None or function is None or array is None or array.shape is None or array.dtype is None:
-        return change
-    declared = [item for item in declared_signatures(model) if item.function == finding.function]
-    file = next((item for item in change.files if item.path == finding.path), None)
-    if not declared or file is None:
-        return change
-    scratch = Project(project.root)
-    scratch.set_text(file.path, file.changed)
-    changed = scratch.model(file.path)
-    after = changed.function(finding.function) if changed else None
-    names = [item.name for item in function.parameters]
-    added = [index for index, item in enumerate(after.parameters if after else ()) if item.name not in names]
-    if len(added) != 1:
-        return change
-    kind = short_type(array.dtype, array.shape)
-    edits = list(file.edit.edits)
-    for item in declared:
-        if len(split_avals(item.signature)) == len(names):
-            line = int(item.origin.rpartition(":")[2])
-            start = file.original.find(item.signature, model.module.lines.offset(Position(line, 1)))
-            edits.append(Edit(Span(start, start + len(item.signature)), _insert(item.signature, added[0], kind)))
-    other = dataclasses.replace(file, edit=TextEdit.of(edits))
-    return dataclasses.replace(change, files=tuple(other if item is file else item for item in change.files))
-
-
-def _insert(signature: str, index: int, kind: str) -> str:
-    avals = split_avals(signature)
-    return ", ".join([*avals[:index], kind, *avals[index:]])
-
-
-def split_avals(signature: str) -> list[str]:
-    """`f32[3,700], {w: f32[8,8], b: f32[8]}` as its two parts."""
-    parts, depth, part = [], 0, ""
-    for char in signature:
-        depth += (char in "[({") - (char in "])}")
-        if char == "," and depth == 0:
-            parts.append(part.strip())
-            part = ""
-        else:
-            part += char
-    return [*parts, part.strip()] if part.strip() or parts else []
 
 
 def rejection(reply: VerifyReply | Failure, finding: Finding) -> str | None:
@@ -272,7 +253,7 @@ def unproved(change: SourceChange, reply: VerifyReply | Failure | None) -> Refus
     """Why the change must not be written although nothing speaks against it: a doubt that no run has cleared."""
     if not isinstance(change, Hoist) or not change.doubts:
         return None
-    proved = isinstance(reply, VerifyReply) and reply.avals_equal is True and reply.values_equal is True
+    proved = isinstance(reply, VerifyReply) and reply.avals_equal is True and reply.results_equal is True
     first = change.doubts[0]
     reason = f"{first.reason.rstrip('.')}; only a run of the program can show whether it is so."
     return None if proved else Refusal(reason, first.path, first.line)
@@ -289,9 +270,25 @@ def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], wh
         return f"{head} Not verified: {_sentence(why_not)}" if why_not else f"{head} Not verified."
     if reply.constant_gone is None:
         return f"{head} Not verified: no shapes are known for {findings[0].function}."
-    output = "output unchanged" if reply.values_equal else "output types unchanged" if reply.avals_equal else ""
     gone = "constant gone" if len(names) == 1 else "constants gone"
-    return f"{head} Traced again: {', '.join(part for part in (gone, output) if part)}."
+    return f"{head} Traced again: {', '.join(part for part in (gone, _output(reply)) if part)}.{_how(reply)}"
+
+
+def _output(reply: VerifyReply) -> str:
+    return "output unchanged" if reply.values_equal else "output types unchanged" if reply.avals_equal else ""
+
+
+def _how(reply: VerifyReply) -> str:
+    """By what the output was seen to be the same."""
+    if reply.programs_equal:
+        return " But for the new argument the program is the same."
+    made_up = reply.values_equal and reply.results_equal is None
+    return " The program is another one; its output was compared for made-up arguments." if made_up else ""
+
+
+def each(reply: VerifyReply | Failure, findings: Sequence[Finding]) -> list[VerifyReply | Failure]:
+    """The outcome for each of the findings that were verified together."""
+    return [reply, *reply.others] if isinstance(reply, VerifyReply) else [reply] * len(findings)
 
 
 def refused(refusal: Refusal, path: str) -> str:

@@ -16,7 +16,7 @@ from jaxscope.text.edit import SourceChange
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
 
 CHANGED = "Not applied: the text has changed meanwhile."
-DISCARDED = "Not applied: the preview was closed without applying it."
+DISCARDED = "Not applied: the preview was closed, or no edit was ticked in it."
 PARTLY = "Not all edits of the fix were made. What was verified is all of them together: undo, or look at the rest."
 _NOT_RUN = {
     "restricted": "your code is not run in Restricted Mode.",

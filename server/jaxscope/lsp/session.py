@@ -24,6 +24,7 @@ from jaxscope.lsp.folder import Folder, read_config
 from jaxscope.lsp.tracing import Tracing
 from jaxscope.lsp.trust import ANSWERS, QUESTION
 from jaxscope.lsp.workers import environment_of
+from jaxscope.rules.finding import Finding
 from jaxscope.tracing.locations import project_root
 
 logger = logging.getLogger(__name__)
@@ -46,6 +47,8 @@ class Session:
         self.documents: dict[str, Document] = {}
         """By path."""
         self.folders: dict[str, Folder] = {}
+        self.planning: set[Finding] = set()
+        """Findings whose fixes are being planned ahead."""
         self._tracing: dict[str, Tracing] = {}
         self._settings, self._trusted = dict(settings), trusted
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="jaxscope")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from lsprotocol import types
 
-from jaxscope.ide import actions
+from jaxscope.ide import actions, fix
 from jaxscope.ide.actions import Action
 from jaxscope.lsp.convert import to_path, workspace_edit
 from jaxscope.lsp.documents import Document
 from jaxscope.lsp.session import Session
+from jaxscope.rules.finding import Finding
 from jaxscope.text.span import LineIndex
 
 APPLY_FIX = "jaxscope.applyFix"
@@ -33,7 +36,26 @@ def handle(session: Session, params: types.CodeActionParams) -> list[types.CodeA
         place = session.client.columns.range_from_lsp(LineIndex(document.text), params.range)
         found = actions.actions(workspace, document.path, place, session.situation(document.path)) + found
     wanted = [item for item in found if _wanted(item.kind, only)]
+    if unplanned := {item.findings[0] for item in wanted if not item.planned}:
+        session.spawn(_plan_ahead(session, document.path, unplanned))
     return [action for item in wanted if (action := _action(session, document, item, context)) is not None]
+
+
+async def _plan_ahead(session: Session, path: str, findings: Iterable[Finding]) -> None:
+    """Looks whether the fixes can be made. Editors ask again before the user has chosen one."""
+    workspace = session.folder(path).workspace
+    texts = workspace.open_texts()
+    for finding in set(findings) - session.planning:
+        plans = workspace.plans(path)
+        plan = partial(fix.prepare_apart, workspace.root, texts, finding)
+        session.planning.add(finding)
+        try:
+            planned = await asyncio.get_running_loop().run_in_executor(None, plan)
+        finally:
+            session.planning.discard(finding)
+        if workspace.plans(path) is not plans:  # something has changed meanwhile
+            return
+        plans[finding] = planned
 
 
 def _names(only: Sequence[types.CodeActionKind | str] | None) -> list[str]:
