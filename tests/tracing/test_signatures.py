@@ -192,6 +192,21 @@ def test_files_are_imported_by_the_name_that_others_use(tmp_path: Path) -> None:
     assert import_name(str(tmp_path / "src/pkg/__main__.py")) == (top, "pkg.main_module")
 
 
+def test_a_folder_is_a_package_if_a_relative_import_says_so(tmp_path: Path) -> None:
+    (tmp_path / "pkg/inner/deep").mkdir(parents=True)
+    (tmp_path / "pkg/__init__.py").touch()
+    for name, text, module in (
+        ("inner/a.py", "from . import b\n", "pkg.inner.a"),
+        ("inner/c.py", "def f():\n    from ..b import (\n        x,\n    )\n", "pkg.inner.c"),
+        ("inner/deep/d.py", "from .. import b\n", "pkg.inner.deep.d"),
+        ("inner/script.py", "import b  # from . import b\nfrom b import c\n", "script"),
+    ):
+        path = tmp_path / "pkg" / name
+        path.write_text(text)
+        folder = path.parent if module == "script" else tmp_path
+        assert import_name(str(path)) == (str(folder), module)
+
+
 def test_the_request_names_the_project_and_the_packages_folder(tmp_path: Path) -> None:
     (tmp_path / "src/pkg").mkdir(parents=True)
     (tmp_path / "src/pkg/__init__.py").touch()

@@ -56,6 +56,12 @@ def run(folder: Path, body: str, **fields: object) -> TraceReply:
         ("subprocess.run, ['touch', str(HERE / 'new.txt')]", "process", "touch"),
         ("subprocess.Popen, 'touch new.txt', shell=True", "process", "touch new.txt"),
         ("os.system, 'touch new.txt'", "process", "touch new.txt"),
+        (
+            "subprocess.run, ['python', '-c', 'import os\\n\\nos.remove(1)']",
+            "process",
+            "python -c import os os.remove(1)",
+        ),
+        ("os.system, 'touch ' + 200 * 'x'", "process", "xxx…"),
         ("os.fork,", "process", "fork"),
         ("socket.create_connection, ('127.0.0.1', 9), timeout=1", "connect", "127.0.0.1:9"),
     ],

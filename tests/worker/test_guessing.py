@@ -125,6 +125,62 @@ def test_nothing_is_told_of_attempts(tmp_path: Path) -> None:
     assert not (tmp_path / "project" / "out.txt").exists()
 
 
+UNWILLING = """
+    import abc
+    import dataclasses
+    from typing import NamedTuple
+
+    import jax
+    import jax.numpy as jnp
+
+    W = jnp.ones((64, 64))
+
+
+    @dataclasses.dataclass
+    class Abstract(abc.ABC):
+        w: jax.Array
+
+        @abc.abstractmethod
+        def apply(self, x): ...
+
+
+    class Choosy(NamedTuple("Choosy", [("w", jax.Array)])):
+        def __new__(cls, w):
+            raise ValueError("wants something else")
+
+
+    @jax.jit
+    def abstract(op: Abstract, x):
+        return op.apply(x)
+
+
+    @jax.jit
+    def choosy(op: Choosy, x):
+        return op.w @ x
+
+
+    @jax.jit
+    def private(state, x):
+        return state._w * state.scale + x @ W
+
+
+    @jax.jit
+    def other(x):
+        return x @ W
+"""
+
+
+def test_classes_that_cannot_be_made_cost_no_other_guess(tmp_path: Path) -> None:
+    reply = guess(tmp_path, UNWILLING, "other", "abstract", "choosy")
+    assert [c.name for c in one(reply, "other").constants] == ["W"]
+    assert reply.not_traced == ()
+
+
+def test_private_attributes_are_found(tmp_path: Path) -> None:
+    reply = guess(tmp_path, UNWILLING, "private")
+    assert "_w: " in types(reply, "private") and "scale: " in types(reply, "private")
+
+
 def test_what_runs_later_is_seen_as_ever(tmp_path: Path) -> None:
     """A deadline that passed, and observers that were off, leave nothing behind."""
     project = write(tmp_path, {"program.py": QUIET})

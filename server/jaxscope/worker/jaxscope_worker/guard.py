@@ -47,6 +47,8 @@ _OPERATIONS = {
     "socket.connect": "connect",
     "socket.sendto": "connect",
 }
+_DEEDS = {"write": "write", "delete": "delete", "rename": "rename", "process": "start a process", "connect": "connect"}
+_LONGEST_COMMAND = 120
 _FOLDER_ARGUMENT = {"os.remove": 1, "os.rmdir": 1, "shutil.rmtree": 1, "os.mkdir": 2, "os.rename": 2, "os.link": 2}
 """Which argument is the descriptor of the folder that a relative path starts from."""
 MOST_DENIED = 200
@@ -82,7 +84,7 @@ class _Guard:
         if denied is not None:
             if len(self.denied) < MOST_DENIED:
                 self.denied.append(denied)
-            raise PermissionError(errno.EPERM, f"jaxscope does not let traced code {operation}", denied.target)
+            raise PermissionError(errno.EPERM, f"jaxscope does not let traced code {_DEEDS[operation]}", denied.target)
 
     def _judged(self, event: str, operation: str, args: tuple[Any, ...]) -> Denied | None:
         if event == "open" and not _writes(args):
@@ -149,9 +151,11 @@ def _target(event: str, args: tuple[Any, ...]) -> str | None:
     """What the operation is about, for showing; None when it is nothing to deny."""
     if event == "open" and isinstance(args[0], int):
         return None
-    if event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.spawn"):
+    if event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.spawn", "os.system"):
         command = args[1] if len(args) > 1 and args[1] else args[0]
-        return " ".join(map(_text, command)) if isinstance(command, (list, tuple)) else _text(command)
+        text = " ".join(map(_text, command)) if isinstance(command, (list, tuple)) else _text(command)
+        text = " ".join(text.split())  # a program given with `-c` has many lines
+        return text if len(text) <= _LONGEST_COMMAND else text[: _LONGEST_COMMAND - 1] + "…"
     if event in ("socket.connect", "socket.sendto"):
         address = args[1] if len(args) > 1 else ""
         return ":".join(map(str, address[:2])) if isinstance(address, tuple) else _text(address)

@@ -78,13 +78,19 @@ class Beginning:
         fields = _fields(hint)
         if fields is None or depth == 0:
             return _not_traced(hint)
-        made = {n: self._annotated(h, arrays, depth - 1) for n, h in fields.items()}
+        own: dict[Leaf, Shaped] = {}
+        made = {n: self._annotated(h, own, depth - 1) for n, h in fields.items()}
         for name, value in made.items():
             if value is None:
-                made[name] = new_array(arrays, shape_by_name(name, self._free, 2))
+                made[name] = new_array(own, shape_by_name(name, self._free, 2))
             elif isinstance(value, Fixed):
                 made[name] = value.value
-        return _made(hint, made)
+        try:
+            tree = _made(hint, made)
+        except Exception:  # the user's class decides: it may be abstract, or want something else
+            return None
+        arrays.update(own)
+        return tree
 
     def _jaxtyped(self, hint: Any) -> Shaped | None:
         """The array that a jaxtyping annotation means; of a union, the first that is one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dis
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -205,6 +206,13 @@ def _tree(record: Any, arrays: dict[Leaf, Shaped]) -> Tree:
     if record.kind == "items":
         return tuple(parts.values())
     if record.kind == "attributes":
-        name = record.name.title().replace("_", "") or "Object"
-        return collections.namedtuple(name, parts, module=__name__)(**parts)
+        return _object(record.name.title().replace("_", "") or "Object", parts)
     return record.leaf if record.leaf is not None else new_array(arrays, record.shaped)
+
+
+def _object(name: str, parts: dict[str, Tree]) -> Any:
+    """Something with these attributes of which JAX knows what it holds."""
+    made = collections.namedtuple(name, parts, rename=True, module=__name__)  # type: ignore[misc]
+    # Private names, which a named tuple does not take.
+    further = {part: property(operator.itemgetter(at)) for at, part in enumerate(parts) if part not in made._fields}
+    return type(name, (made,), {"__slots__": (), "_fields": tuple(parts), **further})(*parts.values())
