@@ -26,15 +26,17 @@ MOST_FALSE = 0.01
 def main() -> int:
     options = _options()
     wanted = [package for package in packages() if not options.packages or package.name in options.packages]
-    results = []
-    for package in wanted:
-        results.append(check(package))
-        print(_line(results[-1]), flush=True)
+    results, seconds = check(wanted)
+    for result in results:
+        print(_line(result), flush=True)
+    lines = sum(result.lines for result in results)
+    print(f"{lines:,} lines in {seconds:.1f} s: {lines / seconds:,.0f} lines/s (goal {GOAL:,} on two idle cores)")
     if options.trace:
         python = trace_interpreter()
         for package in filter(lambda package: package.traced, wanted):
-            results.append(check(package, python))
-            print(_line(results[-1]), flush=True)
+            (result,), seconds = check([package], python)
+            results.append(result)
+            print(f"{_line(result)}, {seconds:.1f} s", flush=True)
     names = {package.name for package in wanted}
     table = [row for row in judged() if row.package in names and (options.trace or row.evidence == "static")]
     comparison = compare([finding for result in results for finding in result.findings], table)
@@ -55,23 +57,23 @@ def _options() -> argparse.Namespace:
 
 def _line(result: Checked) -> str:
     levels = Counter(finding.severity for finding in result.findings)
-    done = f"{result.traced:>4} traced" if result.run == "traced" else f"{result.lines / result.seconds:>9,.0f} lines/s"
     head = f"{result.package.name:12} {result.package.version:14} {result.run:7} {result.lines:>8,} lines"
-    found = f"{result.functions:>4} functions, {levels['warning']} warnings, {levels['hint']} hints"
-    errors = "".join(f"\n    {kind}: {count}" for kind, count in sorted(Counter(result.errors).items()))
+    traced = f", {result.traced} traced" if result.run == "traced" else ""
+    found = f"{result.functions:>4} functions{traced}, {levels['warning']} warnings, {levels['hint']} hints"
+    errors = "".join(f", {count} {kind}" for kind, count in sorted(Counter(result.errors).items()))
     faults = "".join(f"\n  ! {fault}" for fault in result.faults)
-    return f"{head} {result.seconds:>7.1f} s {done}  {found}{errors}{faults}"
+    return f"{head} {found}{errors}{faults}"
 
 
 def _summary(results: list[Checked], comparison: Comparison) -> None:
-    static = [result for result in results if result.run == "static"]
-    lines, seconds = sum(result.lines for result in static), sum(result.seconds for result in static)
-    print(f"\n{lines:,} lines in {seconds:.1f} s: {lines / seconds:,.0f} lines/s (goal {GOAL:,} on two idle cores)")
-    counts = Counter(
-        (finding.rule, finding.severity, finding.evidence) for result in results for finding in result.findings
-    )
-    for (rule, severity, evidence), count in sorted(counts.items()):
-        print(f"{rule}: {count} {severity}s ({evidence})")
+    found = dict.fromkeys(finding for result in results for finding in result.findings)
+    totals = Counter((finding.rule, finding.severity, finding.evidence) for finding in found)
+    for (rule, severity, evidence), count in sorted(totals.items()):
+        where = Counter(
+            one.package for one in found if (one.rule, one.severity, one.evidence) == (rule, severity, evidence)
+        )
+        packages = ", ".join(f"{name} {number}" for name, number in where.most_common())
+        print(f"{rule}: {count} {severity}s ({evidence}): {packages}")
     print(
         f"judged right {comparison.right}, wrong {comparison.wrong}; false among warnings {comparison.false_share:.1%}"
     )

@@ -1,4 +1,4 @@
-"""Runs `jaxscope check` over one package, as its users do."""
+"""Runs `jaxscope check` over packages, as its users do."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from judging import Finding
-from packages import Package
+from packages import PACKAGES, Package
 
 LIMIT = 900
-"""Seconds for one package; the files that are traced have their own, shorter limits."""
+"""Seconds for one command; the files that are traced have their own, shorter limits."""
 FILE_LIMIT = 60
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of it."""
+    """What one command said of one package."""
 
     package: Package
     run: str
     """`static` or `traced`."""
     lines: int
-    seconds: float
     findings: list[Finding]
     functions: int
     traced: int
@@ -36,41 +36,45 @@ class Checked:
     """What must not happen."""
 
 
-def check(package: Package, python: str | None = None) -> Checked:
-    """The result for one package; with `python` it is imported and traced there."""
-    folder, run = package.fetch(), "traced" if python else "static"
+def check(packages: Sequence[Package], python: str | None = None) -> tuple[list[Checked], float]:
+    """The results of one command for all of them, and its seconds; with `python` they are imported and traced there."""
     tracing = ["--trace", "--python", python, "--timeout", str(FILE_LIMIT)] if python else ["--no-trace"]
-    command = [
-        sys.executable,
-        "-c",
-        "from jaxscope.cli.main import main; main()",
-        "check",
-        "--format",
-        "json",
-        *tracing,
-        ".",
-    ]
+    folders = [str(package.fetch().relative_to(PACKAGES)) for package in packages]
+    program = [sys.executable, "-c", "from jaxscope.cli.main import main; main()"]
     started = time.perf_counter()
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        return Checked(package, run, _lines(folder), LIMIT, [], 0, 0, [], [f"not done in {LIMIT} s"])
-    seconds = time.perf_counter() - started
-    try:
+        done = subprocess.run(
+            [*program, "check", "--format", "json", *tracing, *folders],
+            cwd=PACKAGES,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+        )
         said = json.loads(done.stdout)
+        fault = ""
+    except subprocess.TimeoutExpired:
+        said, fault = {}, f"not done in {LIMIT} s"
     except ValueError:
-        fault = f"status {done.returncode}, no JSON: {done.stderr[-400:]}"
-        return Checked(package, run, _lines(folder), seconds, [], 0, 0, [], [fault])
+        said, fault = {}, f"status {done.returncode}, no JSON: {done.stderr[-400:]}"
+    seconds = time.perf_counter() - started
+    return [_checked(package, "traced" if python else "static", said, fault) for package in packages], seconds
+
+
+def _checked(package: Package, run: str, said: dict[str, Any], fault: str) -> Checked:
+    own = {
+        part: [row for row in said.get(part, []) if row["path"].startswith(f"{package.name}/")]
+        for part in ("findings", "functions", "errors")
+    }
+    internal = [f"{row['path']}: {row['message']}" for row in own["errors"] if row["kind"] == "internal"]
     return Checked(
         package,
         run,
-        _lines(folder),
-        seconds,
-        [_finding(package, row) for row in said["findings"]],
-        len(said["functions"]),
-        sum(row["status"] == "traced" for row in said["functions"]),
-        [row["kind"] for row in said["errors"]],
-        [f"{row['path']}: {row['message']}" for row in said["errors"] if row["kind"] == "internal"],
+        _lines(package.fetch()),
+        [_finding(package, row) for row in own["findings"]],
+        len(own["functions"]),
+        sum(row["status"] == "traced" for row in own["functions"]),
+        [row["kind"] for row in own["errors"]],
+        [fault, *internal] if fault else internal,
     )
 
 
@@ -78,7 +82,7 @@ def _finding(package: Package, row: dict[str, Any]) -> Finding:
     return Finding(
         package=package.name,
         version=package.version,
-        path=row["path"],
+        path=row["path"].removeprefix(f"{package.name}/"),
         line=row["range"]["start"]["line"],
         function=row["function"],
         name=row["name"],

@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "corpus"
+PACKAGES = CACHE / "packages"
 PINS = ROOT / "requirements" / "corpus.txt"
 TRACE_PINS = ROOT / "requirements" / "corpus-trace.txt"
 _PIN = re.compile(r"^([\w.-]+)==([\w.+!-]+)[^\n]*\\\n(?: +--hash=[^\n]+\n)+", re.MULTILINE)
@@ -35,9 +36,11 @@ class Package:
 
     def fetch(self) -> Path:
         """The folder with the package's files; what is there of the same version stays."""
-        folder = CACHE / "packages" / self.name
+        folder = PACKAGES / self.name
         stamp = folder / "pyproject.toml"
-        content = f'[project]\nname = "{self.name}"\nversion = "{self.version}"\n'
+        # What they import may look for programs and make folders for settings.
+        settings = '[tool.jaxscope.trace]\nallow-side-effects = ["process", "write"]\n'
+        content = f'[project]\nname = "{self.name}"\nversion = "{self.version}"\n\n{settings}'
         if stamp.exists() and stamp.read_text() == content:
             return folder
         shutil.rmtree(folder, ignore_errors=True)
