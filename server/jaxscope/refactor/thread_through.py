@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from jaxscope.refactor.annotated import annotated
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
 from jaxscope.refactor.contents import Contents
@@ -81,7 +82,8 @@ class Threading:
         name = self._parameter_name(file, node)
         self.parameters[node] = name
         index = None if self.by_keyword else required(node)
-        self.edits.add(file, add_parameter(file.layout, node, name, index))
+        written = name if self.value.new else annotated(file, node, name, known_of(self.files, self.value))
+        self.edits.add(file, add_parameter(file.layout, node, written, index))
         self._replace_reads(file, node, name)
         parameters = positional(node)
         others = [*node.args.kwonlyargs, *filter(None, (node.args.vararg, node.args.kwarg))]
