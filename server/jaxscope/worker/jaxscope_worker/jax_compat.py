@@ -338,3 +338,20 @@ def options_of(jitted: Any) -> JitCall | None:
     finally:
         _observer = before
     return asked[0] if asked else None
+
+
+def no_trace_runs() -> bool:
+    """Is nothing being traced at the moment? True also where this version cannot tell."""
+    ask = getattr(core, "trace_state_clean", None)
+    return bool(ask()) if ask is not None else True
+
+
+def stands_for_argument(tracer: Any) -> bool:
+    """Is it, or does it wrap, a tracer of a function that is traced to be compiled?"""
+    for _ in range(8):
+        if isinstance(tracer, partial_eval.DynamicJaxprTracer):
+            return True
+        tracer = getattr(tracer, "primal", getattr(tracer, "val", None))
+        if not isinstance(tracer, core.Tracer):
+            return False
+    return False

@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from . import arrays, expressions, jax_compat, libraries, naming, retracing, signatures, targets
+from . import arrays, expressions, jax_compat, leaking, libraries, naming, retracing, signatures, targets
 from .causes import Signature
 from .failing import failure_of
 from .jax_compat import Inferred, JitCall
@@ -80,6 +80,7 @@ class Observer:
         self._foreign: weakref.WeakSet[Any] = weakref.WeakSet()
         """Functions of JAX's own, met before."""
         self._stacks = threading.local()
+        self.leaks = leaking.Leaks(files)
         self._lock = threading.Lock()
         self._reported: BaseException | None = None
 
@@ -148,6 +149,8 @@ class Observer:
             if error is not None and record.target is not None:
                 self._fail(record, error)
             return
+        if not stack:
+            self.leaks.look(record.target, record.call)
         self._seen(record, inferred, seconds)
 
     def _seen(self, record: Record, inferred: Inferred, seconds: float) -> None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .leaks import Leak
+
 PROTOCOL = 1
 
 
@@ -237,6 +239,8 @@ class TraceReply:
     """Paths of the user's files that were imported."""
     warn_bytes: int | None = None
     """`jax_captured_constants_warn_bytes` after the run; None where JAX does not warn."""
+    leaks: tuple[Leak, ...] = ()
+    """Tracers that outlived their trace."""
 
 
 # ---------------------------------------------------------------- lower
