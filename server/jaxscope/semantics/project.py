@@ -24,6 +24,7 @@ class Project:
         self._models: dict[str, FileModel] = {}
         self._resolved: dict[tuple[str, str, int], str | None] = {}
         self._names: dict[str, frozenset[str]] = {}
+        self._mentions: dict[str, bool] = {}
         self.evaluator = Evaluator(self)
         self.fixed = False
         """Do the files stay as they are from now on? Then what is worked out serves all of them, instead of being kept
@@ -91,6 +92,7 @@ class Project:
         if path is None:
             self._resolved.clear()
             self._names.clear()
+            self._mentions.clear()
         for model in self._models.values():
             if model.path != path:
                 model.other_file_changed(path)
@@ -169,6 +171,13 @@ class Project:
         return None
 
     # -- files
+
+    def mentions(self, word: str) -> bool:
+        """Does the word stand in any file of the project, as the files were when that was asked first?"""
+        if word not in self._mentions:
+            texts = (self.text(path) for path in self.python_files())
+            self._mentions[word] = any(text is not None and word in text for text in texts)
+        return self._mentions[word] or any(word in module.text for module in self._open.values())
 
     def python_files(self) -> Iterator[str]:
         """Paths of the project's Python files, without environments, hidden folders and builds."""
