@@ -52,13 +52,21 @@ their own state. Without a trace, an object that is not known to be one of the p
 
 from __future__ import annotations
 
-from jaxscope.rules.base import Context, Rule
-from jaxscope.rules.effect_findings import finding_of, function_of, once_each
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jaxscope.rules.base import Context, Judgement, Rule
+from jaxscope.rules.effect_findings import INFERRED, finding_of, function_of, once_each
 from jaxscope.rules.finding import Finding, Severity
 from jaxscope.semantics.effects import Effect, effects_of
-from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.model import FileModel, squeezed
+from jaxscope.worker.jaxscope_worker.wire.leaks import Leak
+from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 
 NAME = "tracer-leak"
+_KEYS = re.compile(r"(\[[^\[\]]*\])+$")
+_BEYOND = "beyond the trace: using it later fails"
 
 
 class TracerLeak(Rule):
@@ -71,6 +79,18 @@ class TracerLeak(Rule):
         """Leaks that follow from the source."""
         found = [_finding(model, effect) for effect in effects_of(model) if _leaks(effect)]
         return once_each(found)
+
+    def traced(self, model: FileModel, static: list[Finding], evidence: TraceReply, ctx: Context) -> Judgement:
+        """Those that a trace showed, and what it left outside besides. What was gone when it was looked for may still
+        have been there: nothing is refuted."""
+        left = list(evidence.leaks)
+        findings = []
+        for finding in static:
+            seen = [leak for leak in left if _is_of(finding, leak)]
+            findings.append(_confirmed(finding, seen[0]) if seen else finding)
+            left = [leak for leak in left if not _is_same(finding, leak)]
+        added = [finding for leak in left for finding in _seen(model, leak)]
+        return Judgement(tuple(once_each([*findings, *added])))
 
 
 def _leaks(effect: Effect) -> bool:
@@ -88,7 +108,47 @@ def _message(model: FileModel, effect: Effect) -> str:
         return f"`{effect.name}` is yielded out of {function} while it is traced: it is no value outside"
     if effect.kind == "cache":
         return f"`{effect.name}` caches what it computes while {function} is traced: later calls get a dead tracer"
-    return f"`{effect.name}` keeps a traced value of {function} beyond the trace: using it later fails"
+    return f"`{effect.name}` keeps a traced value of {function} {_BEYOND}"
+
+
+# ---------------------------------------------------------------- what a trace saw
+
+
+def _holder(leak: Leak) -> str:
+    """The leak's object, without the keys by which the tracer is found in it."""
+    return squeezed(_KEYS.sub("", leak.name))
+
+
+def _is_same(finding: Finding, leak: Leak) -> bool:
+    """Do they speak of the same object? A method knows as `self.x` what is `agent.x` outside."""
+    name, holder = squeezed(finding.name), _holder(leak)
+    last = name.rpartition(".")[2] == holder.rpartition(".")[2]
+    return name == holder or ("." in name and "." in holder and last)
+
+
+def _is_of(finding: Finding, leak: Leak) -> bool:
+    return finding.function == leak.function and _is_same(finding, leak)
+
+
+def _confirmed(finding: Finding, leak: Leak) -> Finding:
+    message = finding.message.removesuffix(INFERRED).replace("a traced value", f"a traced value ({leak.type})")
+    return replace(finding, severity="warning", message=message, evidence="both")
+
+
+def _seen(model: FileModel, leak: Leak) -> Iterator[Finding]:
+    """A leak that does not follow from the source: at what may have done it, else at the function."""
+    message = f"`{leak.name}` keeps a traced value ({leak.type}) of `{leak.function}` {_BEYOND}"
+    for effect in effects_of(model):
+        found = finding_of(model, NAME, effect, "warning", "")
+        if effect.kind in ("assign", "fill") and _is_of(found, leak):
+            yield replace(found, message=message, evidence="traced")
+            return
+    home = model if leak.path == model.path else model.project.model(leak.path)
+    function = home.function(leak.function, leak.line) if home is not None else None
+    if function is not None:
+        name = _KEYS.sub("", leak.name)
+        place = function.name_range
+        yield Finding(NAME, "warning", leak.path, place, leak.function, name, message, "traced", via=leak.holder)
 
 
 RULE = TracerLeak()
