@@ -90,7 +90,18 @@ def test_of_several_outcomes_the_one_that_shows_least_is_told() -> None:
 @pytest.mark.parametrize(
     ("reply", "why", "said"),
     [
-        (VerifyReply(True, True, True, True), "", "Traced again: constant gone, output unchanged."),
+        (VerifyReply(True, True, True, True, results_equal=True), "", "Traced again: constant gone, output unchanged."),
+        (
+            VerifyReply(True, True, True, True, programs_equal=True),
+            "",
+            "Traced again: constant gone, output unchanged. But for the new argument the program is the same.",
+        ),
+        (
+            VerifyReply(True, True, True, True, programs_equal=False),
+            "",
+            "Traced again: constant gone, output unchanged. "
+            "The program is another one; its output was compared for made-up arguments.",
+        ),
         (VerifyReply(True, True, True, None), "", "Traced again: constant gone, output types unchanged."),
         (VerifyReply(True, None, None, None), "", "Not verified: no shapes are known for whiten."),
         (Failure("no-jax", "No JAX"), "", "Not verified: No JAX."),
@@ -120,10 +131,11 @@ def test_the_beginning_of_a_jaxpr() -> None:
 @pytest.mark.parametrize(
     ("reply", "proved"),
     [
-        (VerifyReply(True, True, True, True, ""), True),
-        (VerifyReply(True, None, True, True, ""), True),  # a container's arrays have names of their own
+        (VerifyReply(True, True, True, True, results_equal=True), True),
+        (VerifyReply(True, None, True, True, results_equal=True), True),  # a container's arrays have names of their own
         (VerifyReply(True, True, True, None, ""), False),
-        (VerifyReply(True, None, None, True, ""), False),  # the function was not traced
+        (VerifyReply(True, None, None, True, results_equal=True), False),  # the function was not traced
+        (VerifyReply(True, True, True, True, programs_equal=True), False),  # no caller was seen
         (Failure("unsupported", ""), False),
         (None, False),
     ],

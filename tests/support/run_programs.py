@@ -32,7 +32,7 @@ def plain(value: object) -> object:
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if hasattr(value, "dtype"):
+    if hasattr(value, "tolist"):
         return [str(value.dtype), value.tolist()]
     return value
 
@@ -51,9 +51,10 @@ def is_array(value: object) -> bool:
 
 def run(files: dict[str, str]) -> dict[str, object]:
     """Imports `case` of the program and calls its `main()`."""
-    with imported(files) as module, warnings.catch_warnings(record=True) as seen:
+    with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        result = plain(module.main() if hasattr(module, "main") else arrays(module))
+        with imported(files) as module:
+            result = plain(module.main() if hasattr(module, "main") else arrays(module))
     return {"result": result, "captured": any("constants were captured" in str(w.message) for w in seen)}
 
 
@@ -71,16 +72,14 @@ def difference(a: Params, old: tuple[Any, ...], b: Params, new: tuple[Any, ...])
     """How two calls of compiled functions differ: programs, arguments, what is given away."""
     from jaxscope_worker.matching import match
 
-    found = match(a["jaxpr"], b["jaxpr"])
+    found = match(a["jaxpr"], b["jaxpr"], a["donated_invars"], b["donated_invars"])
     if found.difference:
         return found.difference.what
     for before, after in found.inputs.items():
         if plain(old[before]) != plain(new[after]):
             return "an argument"
-        if a["donated_invars"][before] != b["donated_invars"][after]:
-            return "donation"
     for position, array in found.hoisted.items():
-        if plain(array) != plain(new[position]) or b["donated_invars"][position]:
+        if plain(array) != plain(new[position]):
             return "the array that is passed"
     return None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jaxscope_worker.wire.messages import DeclaredSignature, Failure, VerifyReply, VerifyRequest
+from jaxscope_worker.wire.messages import DeclaredSignature, Failure, Hoisted, VerifyReply, VerifyRequest
 
 from support import Worker, request, write
 
@@ -35,12 +35,15 @@ def verify(tmp_path: Path, before: str, after: str, **fields: Any) -> Any:
     entries = fields.pop("entries", ("run",))
     first = request(project, entries=entries, **fields.get("first", {}))
     second = request(project, entries=entries, text=after, **fields.get("second", {}))
+    request_ = VerifyRequest(
+        first, second, fields.get("function", "f"), fields.get("constant", "W"), fields.get("others", ())
+    )
     with Worker(project) as worker:
-        return worker.request(VerifyRequest(first, second, "f", fields.get("constant", "W")))
+        return worker.request(request_)
 
 
 def test_a_right_change(tmp_path: Path) -> None:
-    assert verify(tmp_path, BEFORE, AFTER) == VerifyReply(True, True, True, True, "")
+    assert verify(tmp_path, BEFORE, AFTER) == VerifyReply(True, True, True, True, "", True, True)
 
 
 def test_the_constant_stays(tmp_path: Path) -> None:
@@ -59,7 +62,7 @@ def test_the_constant_stays_under_another_name(tmp_path: Path) -> None:
 def test_one_of_two_alike_goes(tmp_path: Path) -> None:
     two = BEFORE.replace("x @ W)", "x @ W) + x @ V").replace("\n\n\n@jax", "\nV = W + 1\n\n\n@jax", 1)
     after = two.replace("def f(x)", "def f(x, W)").replace("jnp.ones((2, 40)))", "jnp.ones((2, 40)), W)")
-    assert verify(tmp_path, two, after) == VerifyReply(True, True, True, True, "")
+    assert verify(tmp_path, two, after) == VerifyReply(True, True, True, True, "", True, True)
 
 
 def test_another_output_type(tmp_path: Path) -> None:
@@ -88,7 +91,7 @@ def test_rounding_is_no_difference(tmp_path: Path) -> None:
 
 def test_results_of_which_a_part_cannot_be_compared_are_not_called_equal(tmp_path: Path) -> None:
     before, after = (text.replace('"n": 3', '"n": object()') for text in (BEFORE, AFTER))
-    assert verify(tmp_path, before, after) == VerifyReply(True, True, True, None, "")
+    assert verify(tmp_path, before, after) == VerifyReply(True, True, True, None, "", True)
     other = verify(tmp_path, before, after.replace("jnp.tanh(x @ W)", "jnp.tanh(x @ W) * 1.01"))
     assert other.values_equal is False
 
@@ -124,7 +127,7 @@ def test_only_declared_shapes(tmp_path: Path) -> None:
         "first": {"declared": (DeclaredSignature("f", "f32[2,40]", "declared"),)},
         "second": {"declared": (DeclaredSignature("f", "f32[2,40], f32[40,30]", "declared"),)},
     }
-    assert verify(tmp_path, BEFORE, AFTER, entries=(), **fields) == VerifyReply(True, True, True, None, "")
+    assert verify(tmp_path, BEFORE, AFTER, entries=(), **fields) == VerifyReply(True, True, True, True, "", True)
 
 
 def test_declared_shapes_that_no_longer_trace(tmp_path: Path) -> None:
@@ -169,3 +172,81 @@ def test_other_files_are_imported_anew(tmp_path: Path, module: str) -> None:
         reply = worker.request(VerifyRequest(first, second, "f", "W"))
     assert reply.avals_equal is False
     assert reply.detail.startswith("W would still")
+
+
+DECLARED = {
+    "first": {"declared": (DeclaredSignature("f", "f32[2,40]", "declared"),)},
+    "second": {"declared": (DeclaredSignature("f", "f32[2,40], f32[40,30]", "declared"),)},
+}
+
+
+def test_another_program_gives_other_values_for_made_up_arguments(tmp_path: Path) -> None:
+    reply = verify(tmp_path, BEFORE, AFTER.replace("x @ W)", "x @ W * 1.01)"), entries=(), **DECLARED)
+    assert (reply.constant_gone, reply.avals_equal, reply.programs_equal, reply.values_equal) == (
+        True,
+        True,
+        False,
+        False,
+    )
+    assert reply.detail.startswith("what f returns is off by up to")
+
+
+def test_another_program_gives_the_same_values_where_numpy_computed_before(tmp_path: Path) -> None:
+    before, after = (text.replace("x @ W)", "x @ W.T)").replace("(2, 40)", "(2, 30)") for text in (BEFORE, AFTER))
+    fields = {
+        side: {"declared": (DeclaredSignature("f", text, "declared"),)}
+        for side, text in {"first": "f32[2,30]", "second": "f32[2,30], f32[40,30]"}.items()
+    }
+    reply = verify(tmp_path, before, after, entries=(), **fields)
+    assert (reply.avals_equal, reply.programs_equal, reply.values_equal, reply.results_equal) == (
+        True,
+        False,
+        True,
+        None,
+    )
+
+
+def test_a_caller_that_passes_another_array(tmp_path: Path) -> None:
+    outer = "\n\n@jax.jit\ndef outer(x):\n    return f(x) + 1\n"
+    before = BEFORE.replace("\n\ndef run", outer + "\n\ndef run").replace('"n": 3', '"n": outer(jnp.ones((2, 40)))')
+    after = AFTER.replace("\n\ndef run", outer + "\n\ndef run").replace('"n": 3', '"n": outer(jnp.ones((2, 40)))')
+    right = verify(tmp_path, before, after.replace("f(x) + 1", "f(x, W) + 1"))
+    assert (right.programs_equal, right.values_equal) == (True, True)
+    wrong = verify(tmp_path, before, after.replace("f(x) + 1", "f(x, -W) + 1"))
+    assert (wrong.programs_equal, wrong.values_equal) == (False, False)
+
+
+def test_a_method_behind_one_of_the_same_name(tmp_path: Path) -> None:
+    head = (
+        BEFORE[: BEFORE.index("@jax.jit")]
+        + "class Model:\n    def __init__(self):\n        self.w = jnp.asarray(W)\n\n"
+    )
+    tail = "\n\ndef run():\n    return Model().apply(jnp.ones((2, 40)))\n"
+    jitted = "    @partial(jax.jit, static_argnums=0)\n"
+    before = head + jitted + "    def apply(self, x):\n        return x @ self.w\n" + tail
+    wrapper = "    def apply(self, x):\n        return self._apply(x, self.w)\n\n"
+    after = head + wrapper + jitted + "    def _apply(self, x, w):\n        return x @ w\n" + tail
+    before, after = (
+        text.replace("import jax\n", "from functools import partial\nimport jax\n", 1) for text in (before, after)
+    )
+    reply = verify(tmp_path, before, after, function="Model.apply", constant="self.w")
+    assert reply == VerifyReply(True, True, True, True, "", True, True)
+
+
+def test_several_arrays_at_once(tmp_path: Path) -> None:
+    made = BEFORE.replace("\n\n\n@jax", "\nV = W + 1\n\n\n@jax", 1).replace("x @ W)", "x @ W) + x @ V")
+    after = made.replace("def f(x)", "def f(x, W, V)").replace("jnp.ones((2, 40)))", "jnp.ones((2, 40)), W, V)")
+    reply = verify(tmp_path, made, after, others=(Hoisted("f", "V"), Hoisted("f", "Z")))
+    assert [each.constant_gone for each in (reply, *reply.others)] == [True, True, None]
+    one = verify(tmp_path, made, after.replace("x @ V", "x @ (V - 0 * W + U)").replace("V = W + 1", "V = U = W + 1"))
+    assert one.programs_equal is False
+
+
+def test_another_array_is_donated(tmp_path: Path) -> None:
+    before = BEFORE.replace("@jax.jit\ndef f(x)", "@partial(jax.jit, donate_argnums=1)\ndef f(n, x)")
+    before = before.replace("f(jnp", "f(1, jnp").replace(
+        "import jax\n", "from functools import partial\nimport jax\n", 1
+    )
+    after = before.replace("def f(n, x)", "def f(n, W, x)").replace("f(1, jnp", "f(1, W, jnp")
+    assert verify(tmp_path, before, after.replace("argnums=1", "argnums=2")).programs_equal is True
+    assert verify(tmp_path, before, after).programs_equal is False

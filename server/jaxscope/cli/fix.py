@@ -7,6 +7,7 @@ import difflib
 import os
 import re
 import stat
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,7 +99,7 @@ class _Fixer:
         """Findings of the first list that have not been fixed."""
 
     def fix_all(self) -> None:
-        """One finding after the other, each on the text that the one before left."""
+        """All that can be planned together at once; the others one after the other, each on the text that is left."""
         if self._group.settings.trace:
             wanted = self._group.to_trace()
             self._group.pool(spare=True)
@@ -106,6 +107,9 @@ class _Fixer:
             self._stop_on_errors([target.path for target in wanted])
         found = self._findings()
         self._standing = list(found)
+        if self._group.settings.trace and len(found) > 1:
+            self._fix_together(found)
+        found = [item for item in found if item in self._standing]
         for number, original in enumerate(found):
             finding = self._present(original)
             if finding is None:
@@ -116,6 +120,58 @@ class _Fixer:
                 self._standing.remove(original)
                 if number + 1 < len(found):
                     self._trace_again()
+
+    def _fix_together(self, found: list[Finding]) -> None:
+        """Proves as one change what can be, so that the program is run once before it and once after it.
+
+        Where it cannot be proved nothing is made: one by one it will show which of the fixes is at fault.
+        """
+        plans = fixing.Plans(self._workspace)
+        wanted = [item for item in found if self._worth(item) and self._offered(item)]
+        planned = [item for item in wanted if plans.add(item) is None]
+        # The others may be gone as well: a function passes on what it is given by then.
+        change, others = plans.change(), [item for item in wanted if item not in planned]
+        replies = self._verify_all(change, planned + others) if len(planned) > 1 else {}
+        if not replies or any(self._against(change, item, replies[item]) for item in planned):
+            return
+        self._make(change)
+        for finding in planned:
+            self._done(Applied(finding, plans.files[finding], replies[finding]), finding)
+        for finding in others:
+            if replies[finding].constant_gone:
+                by = next((item for item in planned if item.name == finding.name), planned[-1])
+                self._done(Applied(finding, plans.files[by], replies[finding], by), finding)
+        if self._standing:
+            self._trace_again()
+
+    def _done(self, applied: Applied, standing: Finding) -> None:
+        self._outcome.applied.append(applied)
+        self._standing.remove(standing)
+
+    def _against(self, change: SourceChange, finding: Finding, reply: VerifyReply) -> bool:
+        return bool(fixing.rejection(reply, finding) or fixing.unproved(change, reply))
+
+    def _verify_all(self, change: SourceChange, findings: list[Finding]) -> dict[Finding, VerifyReply]:
+        """What running the change showed of each; nothing where it could not be run."""
+        by_file: dict[str, list[Finding]] = defaultdict(list)
+        for finding in findings:
+            by_file[fixing.witness(self._workspace, finding)].append(finding)
+        replies: dict[Finding, VerifyReply] = {}
+        for first, *others in by_file.values():
+            request = fixing.verification(self._workspace, change, first, self._group.entries, others)
+            reply = self._group.pool().verify(request) if request else None
+            if not isinstance(reply, VerifyReply):
+                return {}
+            replies |= zip([first, *others], [reply, *reply.others], strict=True)
+        return replies
+
+    def _make(self, change: SourceChange) -> None:
+        for file in change.files:
+            self.originals.setdefault(file.path, file.original)
+            self._workspace.set_text(file.path, file.changed)
+
+    def _offered(self, finding: Finding) -> bool:
+        return any(offer.safety == "safe" or self._options.unsafe for offer in finding.fixes)
 
     def _present(self, original: Finding) -> Finding | None:
         """A finding of the first list as it is found now, after the fixes made so far; None when it is gone."""
@@ -149,8 +205,7 @@ class _Fixer:
         elif finding.path not in last.files and finding.path not in {f for i in self._outcome.applied for f in i.files}:
             self._refuse(finding, f"it is no longer found after {before}; run the command again")
         else:
-            self._standing.remove(finding)
-            self._outcome.applied.append(Applied(finding, last.files, last.reply, last.finding))
+            self._done(Applied(finding, last.files, last.reply, last.finding), finding)
 
     def _worth(self, finding: Finding) -> bool:
         # A hint says that something may be so: it is fixed when it is asked for by name.
@@ -185,8 +240,7 @@ class _Fixer:
 
     def _fix(self, finding: Finding) -> bool:
         """Makes one fix in the workspace. Was it made?"""
-        offers = [offer for offer in finding.fixes if offer.safety == "safe" or self._options.unsafe]
-        if finding.fixes and not offers:
+        if finding.fixes and not self._offered(finding):
             return self._refuse(finding, "the fix may change what the program does: --unsafe applies it")
         change = fixing.prepare(self._workspace, finding)
         if isinstance(change, Refusal):
@@ -196,9 +250,7 @@ class _Fixer:
             return self._refuse(finding, reply)
         if doubt := fixing.unproved(change, reply):
             return self._refuse(finding, doubt.reason, doubt.path, doubt.line)
-        for file in change.files:
-            self.originals.setdefault(file.path, file.original)
-            self._workspace.set_text(file.path, file.changed)
+        self._make(change)
         self._outcome.applied.append(Applied(finding, tuple(file.path for file in change.files), reply))
         return True
 
@@ -328,4 +380,5 @@ def _verified(reply: VerifyReply | None) -> dict[str, bool | None] | None:
         "constant_gone": reply.constant_gone,
         "avals_equal": reply.avals_equal,
         "values_equal": reply.values_equal,
+        "programs_equal": reply.programs_equal,
     }

@@ -41,8 +41,23 @@ class Proof:
         return fix.rejection(self.reply, finding) if self.reply is not None else None
 
 
-async def prove(session: Session, change: SourceChange, finding: Finding) -> Proof:
-    """Runs a change, the whole of it, and looks at what it does to one finding."""
+async def prove(session: Session, change: SourceChange, findings: Sequence[Finding]) -> list[Proof]:
+    """Runs a change, the whole of it and once for each file that shows some of the findings, and looks at them all."""
+    proofs: dict[Finding, Proof] = {}
+    for finding in findings:
+        if finding in proofs:
+            continue
+        workspace = session.folder(finding.path).workspace
+        shown = fix.witness(workspace, finding)
+        together = [item for item in findings if item.path == finding.path and fix.witness(workspace, item) == shown]
+        proof = await _prove(session, change, together)
+        replies = fix.each(proof.reply, together) if proof.reply is not None else [None] * len(together)
+        proofs |= {item: Proof(reply, proof.why_not) for item, reply in zip(together, replies, strict=True)}
+    return [proofs[finding] for finding in findings]
+
+
+async def _prove(session: Session, change: SourceChange, findings: Sequence[Finding]) -> Proof:
+    finding, *others = findings
     folder = session.folder(finding.path)
     permission = folder.trust.permission
     if permission != "allowed":
@@ -52,7 +67,7 @@ async def prove(session: Session, change: SourceChange, finding: Finding) -> Pro
     model = folder.workspace.model(finding.path)
     if model and model.runs_when_imported:
         return Proof(None, "this file runs when imported.")
-    request = fix.verification(folder.workspace, change, finding)
+    request = fix.verification(folder.workspace, change, finding, others=others)
     if request is None:
         return Proof(None, "the file cannot be read.")
     return Proof(await session.tracing(finding.path).verify(finding.path, finding.function, request))

@@ -76,13 +76,11 @@ def _findings(session: Session, document: Document, target: Mapping[str, Any]) -
 
 async def _prove(session: Session, change: SourceChange, findings: Sequence[Finding]) -> tuple[Proof, str | None]:
     """What was shown for all of the findings, which is what was for the one that least was; and what speaks against."""
-    replies = []
-    for finding in findings:
-        proof = await fixing.prove(session, change, finding)
+    proofs = await fixing.prove(session, change, findings)
+    for finding, proof in zip(findings, proofs, strict=True):
         if proof.reply is None or (rejected := proof.against(finding)):
             return proof, None if proof.reply is None else rejected
-        replies.append(proof.reply)
-    return Proof(fix.weakest(replies)), None
+    return Proof(fix.weakest([proof.reply for proof in proofs if proof.reply is not None])), None
 
 
 def _doubt(change: SourceChange, proof: Proof, findings: Sequence[Finding]) -> str | None:

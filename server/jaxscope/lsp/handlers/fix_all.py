@@ -130,19 +130,21 @@ class _FixAll:
     ) -> dict[Finding, Proof]:
         """What running the whole change showed of each finding, up to the first that it speaks against."""
         proofs: dict[Finding, Proof] = {}
-        for number, finding in enumerate(findings):
-            share = _PLANNING + number / len(findings) * (1 - _PLANNING)
-            _report(bar, f"checking {number + 1} of {len(findings)}: {finding.name}", share)
-            self._working = finding.path
-            proof = await fixing.prove(self._session, change, finding)
-            if isinstance(proof.reply, Failure) and proof.reply.kind == "cancelled":
-                self._cancelled = True
-            if self._cancelled:
-                break
-            if why := self._against(proof, finding, plans):
-                self._left[finding] = why
-                break
-            proofs[finding] = proof
+        paths = list(dict.fromkeys(finding.path for finding in findings))
+        for number, path in enumerate(paths):
+            here = [finding for finding in findings if finding.path == path]
+            share = _PLANNING + number / len(paths) * (1 - _PLANNING)
+            _report(bar, f"checking {len(here)} in {os.path.basename(path)}", share)
+            self._working = path
+            for finding, proof in zip(here, await fixing.prove(self._session, change, here), strict=True):
+                if isinstance(proof.reply, Failure) and proof.reply.kind == "cancelled":
+                    self._cancelled = True
+                if self._cancelled:
+                    return proofs
+                if why := self._against(proof, finding, plans):
+                    self._left[finding] = why
+                    return proofs
+                proofs[finding] = proof
         return proofs
 
     def _against(self, proof: Proof, finding: Finding, plans: fix.Plans) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,8 +32,8 @@ class Match:
     """The constant of the program before that an argument stands for, by its position after."""
 
 
-def match(before: Any, after: Any) -> Match:
-    """Compares two closed jaxprs: do they compute the same from the same arrays?
+def match(before: Any, after: Any, old_donated: Sequence[bool] = (), new_donated: Sequence[bool] = ()) -> Match:
+    """Compares two closed jaxprs: do they compute the same from the same arrays, and give away the same ones?
 
     Arguments of the first keep their order in the second, which may have more: each of those stands for one array that
     the first holds as a constant. Both hold the same other constants.
@@ -42,7 +43,8 @@ def match(before: Any, after: Any) -> Match:
     except TooLarge:
         return Match(Difference("the program is too large to be compared", certain=False))
     matcher = _Matcher()
-    return Match(matcher.whole(old, new), matcher.inputs, matcher.hoisted)
+    found = matcher.whole(old, new) or matcher.donated(old_donated, new_donated)
+    return Match(found, matcher.inputs, matcher.hoisted)
 
 
 @dataclass
@@ -60,6 +62,11 @@ class _Matcher:
         if order != sorted(set(order)) or set(order) & self.hoisted.keys():
             return Difference("the arguments are used in another order")
         return self.doubt
+
+    def donated(self, old: Sequence[bool], new: Sequence[bool]) -> Difference | None:
+        kept = all(old[a] == new[b] for a, b in self.inputs.items() if a < len(old) and b < len(new))
+        lost = any(new[position] for position in self.hoisted if position < len(new))
+        return None if kept and not lost else Difference("other arguments are donated")
 
     def _bodies(self, old: Body, new: Body) -> Difference | None:
         if len(old.results) != len(new.results) or len(old.effects) != len(new.effects):

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import comparing
+from .. import comparing, jax_compat
 from ..failing import Failed
-from ..session import Session
-from ..wire.messages import Constant, TracedFunction, TraceReply, TraceRequest, VerifyReply, VerifyRequest
+from ..pairing import Programs
+from ..session import Program, Session
+from ..wire.messages import Constant, Hoisted, TracedFunction, TraceReply, TraceRequest, VerifyReply, VerifyRequest
 from .trace import trace_file
 
 Report = Callable[[str, str, "float | None"], None]
@@ -25,15 +26,35 @@ def handle(session: Session, request: VerifyRequest, progress: Report) -> Verify
     if before.reply.failure is not None:
         raise Failed(before.reply.failure)
     after = _run(request.after, "after", progress)
+    targets = [Hoisted(request.function, request.constant), *request.others]
     if not after.imported:
-        return VerifyReply(False, None, None, None, f"importing it would fail: {_why(after.reply)}")
-    function = request.function
-    gone, still = _constant_gone(before.of(function), after.of(function), function, request.constant)
-    avals, change = _avals_equal(before, after, function)
-    values, difference = _values_equal(before, after)
-    if values is False and after.reply.failure is None and not _repeats(before, request.before, progress):
-        values, difference = None, "the results differ from run to run, so they were not compared"
-    return VerifyReply(True, gone, avals, values, still or change or difference)
+        failed = VerifyReply(False, None, None, None, f"importing it would fail: {_why(after.reply)}")
+        return replace(failed, others=(failed,) * len(request.others))
+    results = _values_equal(before, after)
+    if results[0] is False and after.reply.failure is None and not _repeats(before, request.before, progress):
+        results = None, "the results differ from run to run, so they were not compared"
+    programs = Programs(before.programs, after.programs)
+    first, *others = (_reply(before, after, target, programs, results) for target in targets)
+    return replace(first, others=tuple(others))
+
+
+def _reply(
+    before: _Ran, after: _Ran, target: Hoisted, programs: Programs, results: tuple[bool | None, str]
+) -> VerifyReply:
+    """What was seen of one array."""
+    function = target.function
+    now = programs.present_name(function)
+    gone, still = _constant_gone(before.of(function), after.of(now), function, target.constant)
+    avals, change = _avals_equal(before, after, function, now)
+    values, difference = results
+    alike, other = programs.equal(function)
+    if alike is False and values is None:
+        values, difference = programs.values_equal(function, lambda: before.array(target))
+        if values is None:
+            values, difference = False, f"{other}, and whether it gives the same could not be seen"
+    elif alike and values is None and not before.results:
+        values = True  # the same program of the same arrays
+    return VerifyReply(True, gone, avals, values, still or change or difference, alike, results[0])
 
 
 @dataclass
@@ -41,6 +62,20 @@ class _Ran:
     reply: TraceReply
     imported: bool
     results: dict[str, Any]
+    session: Session
+
+    @property
+    def programs(self) -> list[Program]:
+        return list(self.session.programs.values())
+
+    def array(self, target: Hoisted) -> Any:
+        """What the constant's name stands for. Raises where that is not known."""
+        for program in self.programs:
+            if program.function is not None and program.function.function == target.function:
+                for constant in program.constants:
+                    if constant.described is not None and constant.described.name == target.constant:
+                        return jax_compat.unwrapped(constant.value)
+        return eval(target.constant, dict(vars(self.session.module)))
 
     def of(self, function: str) -> list[TracedFunction]:
         return [traced for traced in self.reply.functions if traced.function == function]
@@ -59,7 +94,7 @@ def _run(request: TraceRequest, which: str, progress: Report) -> _Ran:
     # Two guesses need not be the same one.
     declared = tuple(item for item in request.declared if item.source != "guess")
     reply = trace_file(session, replace(request, declared=declared), report)
-    return _Ran(reply, session.module is not None, session.results or {})
+    return _Ran(reply, session.module is not None, session.results or {}, session)
 
 
 def _why(reply: TraceReply) -> str:
@@ -88,11 +123,11 @@ def _constant_gone(
     return True, ""
 
 
-def _avals_equal(before: _Ran, after: _Ran, function: str) -> tuple[bool | None, str]:
-    old, new = before.of(function), after.of(function)
+def _avals_equal(before: _Ran, after: _Ran, function: str, now: str) -> tuple[bool | None, str]:
+    old, new = before.of(function), after.of(now)
     if not old:
         return None, ""
-    failed = [each for each in after.reply.not_traced if each.function == function]
+    failed = [each for each in after.reply.not_traced if each.function in (function, now)]
     if not new:
         return (False, f"{function} could no longer be traced: {failed[0].reason}") if failed else (None, "")
     outs, changed = {traced.out for traced in old}, {traced.out for traced in new}

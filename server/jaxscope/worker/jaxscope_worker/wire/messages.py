@@ -360,6 +360,16 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Hoisted:
+    """An array that a change makes an argument."""
+
+    function: str
+    """Qualified name of the function that the change touched."""
+    constant: str
+    """Name of the constant that should be gone from it."""
+
+
+@dataclass(frozen=True)
 class VerifyRequest:
     """Runs the files before and after a change, one after the other, and compares."""
 
@@ -369,6 +379,8 @@ class VerifyRequest:
     """Qualified name of the function that the change touched."""
     constant: str
     """Name of the constant that should be gone from it."""
+    others: tuple[Hoisted, ...] = ()
+    """What else the change makes an argument."""
 
 
 @dataclass(frozen=True)
@@ -379,8 +391,15 @@ class VerifyReply:
     constant_gone: bool | None
     avals_equal: bool | None
     values_equal: bool | None
+    """Of the entries' results, or else of the traced programs: for all arguments, or for some that were tried."""
     detail: str = ""
     """What differs, in one sentence: `the output of f would change from f32[3] to f32[4]`."""
+    programs_equal: bool | None = None
+    """Up to the names of variables and the new argument."""
+    results_equal: bool | None = None
+    """Of what the entries returned, which shows more than `values_equal`: what callers pass, and when."""
+    others: tuple[VerifyReply, ...] = ()
+    """The same of each of the request's `others`."""
 
 
 # ---------------------------------------------------------------- large texts

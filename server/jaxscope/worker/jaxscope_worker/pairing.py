@@ -1,0 +1,75 @@
+"""The traced programs of a file before and after a change: which belong together, and do they compute the same?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import trying
+from .matching import match
+from .session import Program
+
+
+class Programs:
+    """The programs of two runs of one file."""
+
+    def __init__(self, before: Sequence[Program], after: Sequence[Program]) -> None:
+        self._before, self._after = _by_function(before), _by_function(after)
+        self._compared: dict[str, tuple[bool | None, str]] = {}
+
+    def present_name(self, function: str) -> str:
+        """What the function is called after the change, which may have put another in its place: `Layer._apply`."""
+        if function in self._after:
+            return function
+        scope, _, name = function.rpartition(".")
+        new = [each for each in self._after.keys() - self._before.keys() if each.rpartition(".")[0] == scope]
+        named = [each for each in new if name in each.rpartition(".")[2]]
+        return named[0] if len(named) == 1 else function
+
+    def equal(self, function: str) -> tuple[bool | None, str]:
+        """Are all programs of a function the same, and those of the other functions? None where that was not seen."""
+        own = self._equal(function)
+        for other in self._before:
+            found = self._equal(other)
+            if found[0] is False:
+                return found
+        return own
+
+    def _equal(self, function: str) -> tuple[bool | None, str]:
+        if function not in self._compared:
+            self._compared[function] = self._compare(function)
+        return self._compared[function]
+
+    def _pairs(self, function: str) -> list[tuple[Program, Program]]:
+        old, new = self._before.get(function, []), self._after.get(self.present_name(function), [])
+        outs = [[p.function.out for p in programs if p.function is not None] for programs in (old, new)]
+        return list(zip(old, new, strict=True)) if outs[0] == outs[1] else []
+
+    def _compare(self, function: str) -> tuple[bool | None, str]:
+        pairs = self._pairs(function)
+        known: bool | None = True if pairs else None
+        for old, new in pairs:
+            difference = match(old.jaxpr, new.jaxpr, old.donated, new.donated).difference
+            if difference is not None and difference.certain:
+                return False, f"the program of {function} would change ({difference.what})"
+            known = known if difference is None else None
+        return known, ""
+
+    def values_equal(self, function: str, array: Callable[[], Any]) -> tuple[bool | None, str]:
+        """Where programs differ: do they give the same for arguments that are made up?"""
+        known: bool | None = None
+        for name in {function, *(name for name, found in self._compared.items() if found[0] is False)}:
+            for old, new in self._pairs(name):
+                same, how = trying.compare(old, new, array)
+                if same is not True:
+                    return same, f"what {name} returns {how}" if same is False else ""
+                known = True
+        return known, ""
+
+
+def _by_function(programs: Sequence[Program]) -> dict[str, list[Program]]:
+    found: dict[str, list[Program]] = {}
+    for program in programs:
+        if program.function is not None:
+            found.setdefault(program.function.function, []).append(program)
+    return found

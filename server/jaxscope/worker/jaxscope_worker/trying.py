@@ -1,0 +1,72 @@
+"""Runs two traced programs on the same made-up arguments, the second with the array that became an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from . import arguments, arrays, comparing, hoisting, jax_compat, targets
+from .jax_compat import JitCall
+from .session import Program
+
+MOST_BYTES = 1 << 28
+"""Of arguments and constants together, above which nothing is run: the user waits."""
+MOST_EQUATIONS = 2000
+
+
+def compare(before: Program, after: Program, array: Callable[[], Any]) -> tuple[bool | None, str]:
+    """Are the results equal, and how do they differ? None where the programs could not be run.
+
+    `array` gives what the new argument stands for: one array, or a tree of them.
+    """
+    if before.call is None or after.call is None or not (_fit(before) and _fit(after)):
+        return None, ""
+    old, new = _names(before.call), _names(after.call)
+    if len(old) != len(before.in_avals) or len(new) != len(after.in_avals):
+        return None, ""
+    added = [position for position, name in enumerate(new) if name not in old]
+    try:
+        leaves = jax.tree_util.tree_leaves(array())
+        made = arguments.make(before.in_avals)
+        by_name = list(zip(old, made, strict=True))
+        given: list[Any] = []
+        for position in range(len(new)):
+            if position in added:
+                given.append(leaves.pop(0))
+            else:
+                _, value = by_name.pop(next(i for i, (name, _) in enumerate(by_name) if name == new[position]))
+                given.append(value)
+        if leaves or by_name or not all(map(_accepts, after.in_avals, given)):
+            return None, ""
+        return comparing.equal(_run(before, made), _run(after, given))
+    except Exception:  # whatever an operation does not take; the programs are then not comparable, not different
+        return None, ""
+
+
+def _fit(program: Program) -> bool:
+    held = sum(arrays.size_of(tuple(each.aval.shape), each.aval.dtype) for each in program.constants)
+    size = held + sum(arrays.size_of(tuple(aval.shape), aval.dtype) for aval in program.in_avals)
+    jaxpr = program.jaxpr
+    few = program.function is not None and program.function.equations <= MOST_EQUATIONS
+    return few and size <= MOST_BYTES and not program.outer_tracers and not getattr(jaxpr, "effects", ())
+
+
+def _names(call: JitCall) -> list[str]:
+    """The parameter that each array argument belongs to, in the order of the traced program's arguments."""
+    found = [(name, value) for name, value, static, _ in targets.call_arguments(call) if not static]
+    named = sorted((item for item in found if item[0] in call.kwargs), key=lambda item: item[0])
+    ordered = [*(item for item in found if item[0] not in call.kwargs), *named]
+    return [name for name, value in ordered for _ in jax.tree_util.tree_leaves(value)]
+
+
+def _accepts(aval: Any, value: Any) -> bool:
+    return tuple(aval.shape) == tuple(value.shape) and aval.dtype == jax_compat.canonical_dtype(value.dtype)
+
+
+def _run(program: Program, operands: list[Any]) -> list[Any]:
+    # With its constants as arguments, so that XLA does not spend its time on computing with them.
+    staged = hoisting.stage(program.jaxpr, "compared")
+    constants = tuple(jax_compat.unwrapped(constant) for constant in staged.constants)
+    return list(jax.jit(staged.function)(constants, *operands))
