@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jaxscope.semantics.changes import in_place
 from jaxscope.source.module import Chunk
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Change:
     chunks: set[Chunk]
     """Chunks that are gone."""
     names: set[str]
-    """Globals bound in chunks that are gone or new."""
+    """Globals bound in chunks that are gone or new, and what they change in place."""
     calls: set[str]
     """Names called or wrapped in them, or of methods that decorate."""
 
@@ -54,7 +55,8 @@ def change_between(old: Iterable[tuple[Chunk, ChunkFacts]], new: Iterable[tuple[
     come = {chunk: facts for chunk, facts in after.items() if chunk not in before}
     names: set[str] = set()
     calls: set[str] = set()
-    for facts in (*gone.values(), *come.values()):
+    for chunk, facts in (*gone.items(), *come.items()):
+        names |= in_place(chunk).keys()
         names |= facts.module.bindings.keys()
         calls |= facts.calls.keys()
         calls |= facts.aliases.keys()

@@ -1,0 +1,146 @@
+"""A compiled function goes on using a value that has changed since it was traced.
+
+## What it says
+
+A function that JAX compiles reads a global, a variable of an enclosing function, an attribute of its bound or static
+object, or an entry of a container, and that value is assigned anew, or changed in place, where the function can have
+been traced already: between two calls, in a loop around the call, in another method or another file.
+
+## Why it matters
+
+Reading happens once, while JAX traces the function; the compiled program holds what was read. Later calls with
+arguments of the same shapes and dtypes neither run the Python code again nor look at the name: a coefficient that is
+scheduled stays what it was, a flag that is switched off stays on, and a random key draws the same numbers for ever.
+Arguments of another shape trace anew and silently bring the new value, so that results depend on what was called
+before. Nothing warns.
+
+## Example
+
+```python
+penalty = 0.5
+
+@jax.jit
+def cost(v):
+    return jnp.sum(v**2) + penalty
+
+cost(v)
+penalty = 8.0
+cost(v)  # still with 0.5
+```
+
+## Use instead
+
+```python
+@jax.jit
+def cost(v, penalty):
+    return jnp.sum(v**2) + penalty
+
+cost(v, penalty)
+```
+
+`jax.jit(cost)` applied again to the same function does not help: the traces belong to the function. One that is made
+anew, by a lambda or a `def` that runs again, is traced anew.
+
+## Fix safety
+
+The fix passes the value as an argument, in the definition and in every call. The compiled function then uses the value
+of the moment, which changes its results: that is the point of it. It is refused where Python itself has to know the
+value while tracing (`if flag:`, a shape); there `static_argnames` is what to use.
+
+## Limits
+
+Without a trace, only what the source shows is a warning: a call, then the change, then a further call, or a loop around
+both. Where nobody in sight calls the function that makes the change, the finding is a hint. What is assigned only
+before the first call is not reported, nor are arguments of modules that take their object apart (`nnx.jit`,
+`eqx.filter_jit`), nor mutable references (`jax.new_ref`).
+"""
+
+from __future__ import annotations
+
+from jaxscope.rules.base import Context, Rule
+from jaxscope.rules.finding import Finding, FixOffer, Related
+from jaxscope.semantics.capture import Mark
+from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.staleness import Stale, stale_of
+
+NAME = "stale-capture"
+
+
+class StaleCapture(Rule):
+    """See the module's docstring."""
+
+    name = NAME
+    summary = "A compiled function goes on using a value that has changed since it was traced"
+
+    def static(self, model: FileModel, ctx: Context) -> list[Finding]:
+        """What follows from the source."""
+        return [_finding(model, stale) for stale in stale_of(model)]
+
+
+def _finding(model: FileModel, stale: Stale) -> Finding:
+    function = model.function_of(stale.site.function).qualname
+    at = stale.at.place
+    broken = stale.at.chunk.broken
+    offer = FixOffer(f"Pass `{stale.name}` as an argument", "value-to-argument", "unsafe")
+    return Finding(
+        NAME,
+        "warning" if stale.certain else "hint",
+        at.path,
+        at.range,
+        function,
+        stale.name,
+        _message(stale, function),
+        "static",
+        model.function_of(stale.inner).qualname if stale.inner is not None else None,
+        None,
+        stale.via,
+        _related(stale),
+        () if broken else (offer,),
+        "This part of the file does not parse at the moment." if broken else None,
+    )
+
+
+def _message(stale: Stale, function: str) -> str:
+    name, kept = stale.name, stale.known or "what it was then"
+    if stale.is_key:
+        kept = "the key it was traced with and draws the same numbers every time"
+    where = _line(stale)
+    if stale.while_traced:
+        return (
+            f"`{name}` is changed {where} while `{function}` is traced, not when it runs: later calls go on using "
+            f"{kept} (inferred)"
+        )
+    if not stale.certain:
+        changer = stale.changer.qualname
+        return (
+            f"`{name}` is changed by `{changer}` ({where[3:]}): once `{function}` is traced, it goes on using {kept} "
+            "(inferred; who calls it when is not in sight)"
+        )
+    again = f"; `jit` applied to `{function}` again traces nothing anew" if stale.again is not None else ""
+    return f"`{name}` is changed {where}, after `{function}` was traced: it goes on using {kept} (inferred){again}"
+
+
+def _line(stale: Stale) -> str:
+    place, at = stale.change.place, stale.at.place
+    line = f"on line {place.range.start.line}"
+    return line if place.path == at.path else f"{line} of `{place.path.rpartition('/')[2]}`"
+
+
+def _related(stale: Stale) -> tuple[Related, ...]:
+    marks: list[tuple[Mark, str]] = [(stale.change, "changed here")]
+    if stale.first is not None and stale.later == stale.first:
+        marks.append((stale.first, "called again and again here"))
+    elif stale.first is not None and stale.later is not None:
+        marks += [(stale.first, "traced here at the latest"), (stale.later, "this call uses the old value")]
+    if stale.again is not None:
+        marks.append((stale.again, "applied again here"))
+    found = []
+    for mark, message in marks:
+        place = mark.place
+        start, end = place.range.start, place.range.end
+        width = end.column if end.line == start.line else 0
+        found.append(Related(place.path, start.line, message, start.column, width))
+    return tuple(dict.fromkeys(found))
+
+
+RULE = StaleCapture()
