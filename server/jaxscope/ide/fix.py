@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import takewhile
 
 from jaxscope.ide import new_argument
 from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
-from jaxscope.refactor import donate, hoist_argument
+from jaxscope.refactor import debug_print, donate, hoist_argument
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.semantics.model import FileModel
@@ -29,16 +30,32 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
 Planner = Callable[[Project, Finding], SourceChange | Refusal]
 
 
-def _to_argument(project: Project, finding: Finding) -> SourceChange | Refusal:
-    change = hoist_argument.plan(project, finding.path, finding.function, finding.name, finding.range.start.line)
-    return change if isinstance(change, Refusal) else new_argument.in_comments(project, finding, change)
+def _to_argument(project: Project, finding: Finding, changes: bool = False) -> SourceChange | Refusal:
+    """`changes`: the value is another at times, and every call is to see that of its moment."""
+    line = finding.range.start.line
+    change = hoist_argument.plan(project, finding.path, finding.function, finding.name, line, changes=changes)
+    if not isinstance(change, Refusal):
+        return new_argument.in_comments(project, finding, change)
+    model = project.model(finding.path)
+    if model is not None and model.function(finding.function) is None:
+        reason = f"`{finding.function}` is in another file, and a fix does not go through helpers of other files"
+        return Refusal(reason, finding.path, finding.range.start.line)
+    return change
 
 
 def _donate(project: Project, finding: Finding) -> SourceChange | Refusal:
     return donate.plan(project, finding.path, finding.range, finding.fixes[0].about)
 
 
-_PLANNERS: dict[str, Planner] = {"array-to-argument": _to_argument, "donate": _donate}
+def _debug_print(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return debug_print.plan(project, finding.path, finding.range)
+
+
+_PLANNERS: dict[str, Planner] = {
+    "array-to-argument": _to_argument,
+    "donate": _donate,
+    "value-to-argument": partial(_to_argument, changes=True),
+}
 """By `FixOffer.kind`."""
 
 
