@@ -11,16 +11,17 @@ import pytest
 from fix_specs import Section, bless, sections
 from program_runner import Runner, same
 
-from jaxscope.refactor import donate
+from jaxscope.refactor import debug_print, donate
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.refactor.hoist_argument import plan
 from jaxscope.refactor.suppress import ignore_on_line
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
-from jaxscope.text.span import LineIndex, Range
+from jaxscope.text.span import LineIndex, Position, Range
 
 _PASS = re.compile(r"^Pass `(.+?)` into `(.+?)`(?: \(line (\d+)\))?\.", re.MULTILINE)
 _IGNORE = re.compile(r"^Ignore `(.+?)` on line (\d+)\.", re.MULTILINE)
+_PRINT = re.compile(r"^Print on line (\d+) when the program runs\.", re.MULTILINE)
 _CODE = re.compile(r"`(.+?)`")
 _DONATE = re.compile(r"^Donate (`.+`) at `(.+?)`\.", re.MULTILINE)
 SECTIONS = list(sections(Path(__file__).parent))
@@ -38,11 +39,19 @@ def asked(section: Section, folder: Path) -> SourceChange | Refusal:
         return plan(project, case, match[2], match[1], int(match[3]) if match[3] else None)
     if match := _DONATE.search(section.text):
         return donate.plan(project, case, _place(section.files["case.py"], match[2]), tuple(_CODE.findall(match[1])))
+    if match := _PRINT.search(section.text):
+        line = section.files["case.py"].split("\n")[int(match[1]) - 1]
+        return debug_print.plan(project, case, _print(int(match[1]), line))
     match = _IGNORE.search(section.text)
     assert match, "the section asks for nothing"
     module = project.module(case)
     assert module is not None
     return ignore_on_line(module, match[1], int(match[2]))
+
+
+def _print(line: int, text: str) -> Range:
+    column = text.index("print") + 1
+    return Range(Position(line, column), Position(line, column + len("print")))
 
 
 def _place(text: str, part: str) -> Range:

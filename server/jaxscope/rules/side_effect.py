@@ -90,7 +90,7 @@ class SideEffect(Rule):
         for effect in effects_of(model):
             level = _level(effect)
             if level is not None:
-                fixes = (_PRINT,) if effect.name == "print" and effect.stored == "tracer" else ()
+                fixes = (_PRINT,) if effect.name == "print" and effect.stored == "tracer" and effect.shown else ()
                 found.append(finding_of(model, NAME, effect, level, _message(model, effect), fixes))
         return once_each(found)
 

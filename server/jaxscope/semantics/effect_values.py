@@ -12,7 +12,18 @@ from jaxscope.semantics.effect_candidates import Candidate
 from jaxscope.semantics.scope_builder import last_name
 from jaxscope.semantics.scopes import Binding, Scope, facts_of
 from jaxscope.semantics.traced_frames import TracedFrames
-from jaxscope.semantics.values import TRACER, UNKNOWN, Array, ClassValue, Const, External, FunctionValue, Scalar, Value
+from jaxscope.semantics.values import (
+    TRACER,
+    UNKNOWN,
+    Array,
+    ClassValue,
+    Const,
+    External,
+    FunctionValue,
+    Scalar,
+    Value,
+    number,
+)
 from jaxscope.semantics.vocabulary import LOOKS_ONLY, METADATA, words
 
 if TYPE_CHECKING:
@@ -56,6 +67,19 @@ class Values:
         if frame is None:
             return False
         return any(self.is_traced(value, function) for value in branches.returned(self.ev, function, frame))
+
+    def are_shown(self, values: tuple[ast.expr, ...], scope: Scope) -> bool:
+        """Is each of them a text that is written out, a number, or all tracer: what the running program can show?"""
+        return all(self._is_shown(value, scope) for value in values)
+
+    def _is_shown(self, node: ast.expr, scope: Scope) -> bool:
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value for part in node.values if isinstance(part, ast.FormattedValue))
+            return all(self._is_shown(part, scope) for part in parts)
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, (str, int, float))
+        value = self._value(node, scope)
+        return number(value) is not None or self.is_traced(node, scope, wholly=True)
 
     def is_traced(self, node: ast.expr, scope: Scope, wholly: bool = False) -> bool:
         """Is it, or has it in it, a tracer; with `wholly`: is all of it one?"""

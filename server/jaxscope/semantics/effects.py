@@ -59,6 +59,8 @@ class Effect:
     read: bool = False
     """Does traced code read what it changes?"""
     call: Impurity | None = None
+    shown: bool = False
+    """Could the running program show all that a call is given?"""
     owner: tuple[object, str] | None = None
     """Tells one outer object from another."""
     how: str = ""
@@ -209,8 +211,8 @@ class _Effects:
         stored = self.values.stored(candidate)
         at = Mark(function.chunk, candidate.target)
         name = written(function.chunk, candidate.target)
-        inner = self._inner(function)
-        return Effect("call", self.code.site, at, name, inner, stored, True, candidate, call=found)
+        inner, shown = self._inner(function), self.values.are_shown(candidate.values, candidate.scope)
+        return Effect("call", self.code.site, at, name, inner, stored, True, candidate, call=found, shown=shown)
 
     def _inner(self, function: Scope) -> Scope | None:
         return None if function is self.frames.function else function
