@@ -32,23 +32,28 @@ if TYPE_CHECKING:
     from jaxscope.semantics.project import Project
 
 
-def plan(project: Project, path: str, function: str, name: str, line: int | None = None) -> Hoist | Refusal:
+def plan(
+    project: Project, path: str, function: str, name: str, line: int | None = None, *, changes: bool = False
+) -> Hoist | Refusal:
     """The change that passes `name` as an argument to the compiled function `function`, or why there is none.
 
     `function`: qualified name of the function that the constant ends up in; `name`: the expression as written;
-    `line`: the finding's line (from 1).
+    `line`: the finding's line (from 1); `changes`: the value is another at times, and calls shall see it.
     """
     files = Files(project)
     try:
-        change = _Planner(files, os.path.abspath(path), function, name, line).plan()
+        change = _Planner(files, os.path.abspath(path), function, name, line, changes).plan()
         return Hoist(change.files, tuple(files.doubts))
     except Refused as refused:
         return refused.refusal
 
 
 class _Planner:
-    def __init__(self, files: Files, path: str, function: str, name: str, line: int | None) -> None:
+    def __init__(
+        self, files: Files, path: str, function: str, name: str, line: int | None, changes: bool
+    ) -> None:
         self.files = files
+        self.changes = changes
         self.compiled = Compiled(files)
         self.file = files.get(path)
         self.function = function
@@ -161,7 +166,9 @@ class _Planner:
         return hoist_from_bound_method(self.files, self.compiled, value, self.file, node)
 
     def _check(self, value: Value, node: FunctionNode) -> None:
-        if not inside(value.home, self.file.scope(node)):
+        if self.changes:
+            pass  # each call gives what the name stands for at that moment
+        elif not inside(value.home, self.file.scope(node)):
             Stability(self.files, value, node).check()
         else:
             Stability(self.files, value, node).check_attributes()

@@ -80,8 +80,8 @@ class StaleCapture(Rule):
 def _finding(model: FileModel, stale: Stale) -> Finding:
     function = model.function_of(stale.site.function).qualname
     at = stale.at.place
-    broken = stale.at.chunk.broken
-    offer = FixOffer(f"Pass `{stale.name}` as an argument", "value-to-argument", "unsafe")
+    broken, title = stale.at.chunk.broken, f"Pass `{stale.name}` as an argument"
+    offer = FixOffer(title, "value-to-argument", "safe" if stale.certain else "unsafe")
     return Finding(
         NAME,
         "warning" if stale.certain else "hint",
