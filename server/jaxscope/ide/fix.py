@@ -54,6 +54,7 @@ def _debug_print(project: Project, finding: Finding) -> SourceChange | Refusal:
 _PLANNERS: dict[str, Planner] = {
     "array-to-argument": _to_argument,
     "donate": _donate,
+    "debug-print": _debug_print,
     "value-to-argument": partial(_to_argument, changes=True),
 }
 """By `FixOffer.kind`."""
