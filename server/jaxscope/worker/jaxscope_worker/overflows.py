@@ -87,9 +87,11 @@ class _Search:
         bodies = [body for _, body in walking.nested(eqn)]
         for body in bodies:
             self.enter(body, ())
-        aval = eqn.outvars[0].aval
-        if bodies or len(eqn.outvars) != 1 or not _is_small(aval) or any(one is None for one in operands):
+        if bodies or len(eqn.outvars) != 1 or any(one is None for one in operands):
             return [None] * len(eqn.outvars)
+        aval = eqn.outvars[0].aval
+        if not _is_small(aval):
+            return [None]
         try:
             exact = _compute(eqn, [one.exact for one in operands if one is not None])
             wrapped = _compute(eqn, [one.wrapped for one in operands if one is not None])
