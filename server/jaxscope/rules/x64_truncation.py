@@ -42,6 +42,7 @@ fit.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -53,7 +54,7 @@ from jaxscope.semantics.dtypes import narrowed
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.narrowing import Narrowed, narrowing
 from jaxscope.semantics.wide_requests import WideRequest, wide_requests_of
-from jaxscope.text.span import Position, Range
+from jaxscope.text.span import Range
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 from jaxscope.worker.jaxscope_worker.wire.overflow import Overflow
 
@@ -173,19 +174,20 @@ def _overflows(model: FileModel, evidence: TraceReply) -> list[Finding]:
     found: dict[int, Finding] = {}
     for traced in evidence.functions:
         for one in traced.overflows:
-            if one.place.path == model.path and one.place.line not in found:
-                found[one.place.line] = _of_overflow(model, traced.function, one)
+            is_new = one.place.path == model.path and one.place.line not in found
+            if is_new and (finding := _of_overflow(model, traced.function, one)) is not None:
+                found[one.place.line] = finding
     return list(found.values())
 
 
-def _of_overflow(model: FileModel, function: str, one: Overflow) -> Finding:
-    line = one.place.line
-    text = model.module.lines.line(line).rstrip()
-    start, end = one.place.column or len(text) - len(text.lstrip()) + 1, one.place.end_column or len(text) + 1
-    if one.place.end_line not in (None, line):
-        end = len(text) + 1
-    place = Range(Position(line, start), Position(line, end))
-    name = _named_at(model, line) or model.module.source(place)
+def _of_overflow(model: FileModel, function: str, one: Overflow) -> Finding | None:
+    statement = _statement_at(model, one.place.line)
+    value = getattr(statement, "value", None) or statement
+    if value is None:
+        return None
+    place = _range(model, value)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    name = target.id if isinstance(target, ast.Name) else model.module.source(place)
     where = f" at [{', '.join(map(str, one.index))}]" if one.index else ""
     message = f"`{name}` does not fit into {one.dtype} while x64 is off: {one.before}{where} becomes {one.after}"
     inner = one.place.function
@@ -203,17 +205,19 @@ def _of_overflow(model: FileModel, function: str, one: Overflow) -> Finding:
     )
 
 
-def _named_at(model: FileModel, line: int) -> str:
-    """The one name that is assigned on a line."""
-    names = {
-        name
-        for chunk, facts in model.chunks
-        for scope in facts.scopes
-        for name, bindings in scope.bindings.items()
-        for binding in bindings
-        if binding.kind == "assign" and model.place_in(chunk, binding.node).range.start.line == line
-    }
-    return names.pop() if len(names) == 1 else ""
+def _statement_at(model: FileModel, line: int) -> ast.stmt | None:
+    """The smallest statement around a line. Python 3.10 knows no columns, and they differ from one JAX to the next."""
+    found = None
+    for node in ast.walk(model.module.tree or ast.Module([], [])):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            found = node
+    return found
+
+
+def _range(model: FileModel, node: ast.expr | ast.stmt) -> Range:
+    lines = model.module.lines
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    return Range(lines.from_utf8(node.lineno, node.col_offset), lines.from_utf8(node.end_lineno, node.end_col_offset))
 
 
 RULE = X64Truncation()
