@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import io
 import pkgutil
@@ -21,13 +22,14 @@ TYPES = [t for module in MODULES for t in vars(module).values() if isinstance(t,
 TYPES = list(dict.fromkeys(TYPES))
 
 
+@functools.cache
 def values_of(kind: typing.Any) -> st.SearchStrategy[typing.Any]:
     if dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         return st.builds(kind, **{f.name: values_of(hints[f.name]) for f in dataclasses.fields(kind)})
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
-        return st.lists(values_of(args[0]), max_size=2).map(tuple)
+        return st.lists(st.deferred(lambda: values_of(args[0])), max_size=2).map(tuple)
     if origin is dict:
         return st.dictionaries(st.text(max_size=3), values_of(args[1]), max_size=2)
     if origin is typing.Literal:

@@ -96,7 +96,8 @@ class OptionShift:
             return number + 1 if number >= index else number
         if self.count is None:
             raise self._refuse(f"`{option}` counts from the end, and the calls give different numbers of arguments.")
-        return number if number + self.count >= index else number - 1
+        # Counted from the beginning it is right also where a `partial` gives the new argument by name.
+        return number if number + self.count >= index else number + self.count
 
     # ------------------------------------------------------------ one entry per argument
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import trying
@@ -28,12 +28,13 @@ class Programs:
 
     def equal(self, function: str) -> tuple[bool | None, str]:
         """Are all programs of a function the same, and those of the other functions? None where that was not seen."""
-        own = self._equal(function)
+        known = self._equal(function)
         for other in self._before:
             found = self._equal(other)
             if found[0] is False:
                 return found
-        return own
+            known = found if found[1] else known
+        return known
 
     def _equal(self, function: str) -> tuple[bool | None, str]:
         if function not in self._compared:
@@ -47,20 +48,20 @@ class Programs:
 
     def _compare(self, function: str) -> tuple[bool | None, str]:
         pairs = self._pairs(function)
-        known: bool | None = True if pairs else None
+        doubt = ""
         for old, new in pairs:
             difference = match(old.jaxpr, new.jaxpr, old.donated, new.donated).difference
             if difference is not None and difference.certain:
                 return False, f"the program of {function} would change ({difference.what})"
-            known = known if difference is None else None
-        return known, ""
+            doubt = doubt if difference is None else difference.what
+        return True if pairs and not doubt else None, doubt
 
-    def values_equal(self, function: str, array: Callable[[], Any]) -> tuple[bool | None, str]:
+    def values_equal(self, function: str, arrays: Callable[[], Iterator[Any]]) -> tuple[bool | None, str]:
         """Where programs differ: do they give the same for arguments that are made up?"""
         known: bool | None = None
         for name in {function, *(name for name, found in self._compared.items() if found[0] is False)}:
             for old, new in self._pairs(name):
-                same, how = trying.compare(old, new, array)
+                same, how = trying.compare(old, new, arrays)
                 if same is not True:
                     return same, f"what {name} returns {how}" if same is False else ""
                 known = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -16,33 +16,38 @@ MOST_BYTES = 1 << 28
 MOST_EQUATIONS = 2000
 
 
-def compare(before: Program, after: Program, array: Callable[[], Any]) -> tuple[bool | None, str]:
+def compare(before: Program, after: Program, candidates: Callable[[], Iterator[Any]]) -> tuple[bool | None, str]:
     """Are the results equal, and how do they differ? None where the programs could not be run.
 
-    `array` gives what the new argument stands for: one array, or a tree of them.
+    `candidates` are what the new argument may stand for: arrays, or trees of them. The first that fits is taken.
     """
     if before.call is None or after.call is None or not (_fit(before) and _fit(after)):
         return None, ""
     old, new = _names(before.call), _names(after.call)
     if len(old) != len(before.in_avals) or len(new) != len(after.in_avals):
         return None, ""
-    added = [position for position, name in enumerate(new) if name not in old]
     try:
-        leaves = jax.tree_util.tree_leaves(array())
         made = arguments.make(before.in_avals)
-        by_name = list(zip(old, made, strict=True))
-        given: list[Any] = []
-        for position in range(len(new)):
-            if position in added:
-                given.append(leaves.pop(0))
-            else:
-                _, value = by_name.pop(next(i for i, (name, _) in enumerate(by_name) if name == new[position]))
-                given.append(value)
-        if leaves or by_name or not all(map(_accepts, after.in_avals, given)):
-            return None, ""
-        return comparing.equal(_run(before, made), _run(after, given))
+        for candidate in candidates():
+            given = _given(list(zip(old, made, strict=True)), new, jax.tree_util.tree_leaves(candidate))
+            if len(given) == len(new) and all(map(_accepts, after.in_avals, given)):
+                return comparing.equal(_run(before, made), _run(after, given))
     except Exception:  # whatever an operation does not take; the programs are then not comparable, not different
         return None, ""
+    return None, ""
+
+
+def _given(old: list[tuple[str, Any]], new: list[str], leaves: list[Any]) -> list[Any]:
+    """The arguments after: those of a known name as they were, for the others the leaves of the array."""
+    known = {name for name, _ in old}
+    given = []
+    for name in new:
+        values = [value for other, value in old if other == name] if name in known else leaves
+        if values:
+            given.append(values[0])
+            leaves = leaves if name in known else leaves[1:]
+            old = [item for item in old if item[1] is not values[0]]
+    return [] if old or leaves else given
 
 
 def _fit(program: Program) -> bool:

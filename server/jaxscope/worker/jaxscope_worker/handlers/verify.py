@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,7 +49,7 @@ def _reply(
     values, difference = results
     alike, other = programs.equal(function)
     if alike is False and values is None:
-        values, difference = programs.values_equal(function, lambda: before.array(target))
+        values, difference = programs.values_equal(function, lambda: before.arrays(target))
         if values is None:
             values, difference = False, f"{other}, and whether it gives the same could not be seen"
     elif alike and values is None and not before.results:
@@ -68,14 +68,14 @@ class _Ran:
     def programs(self) -> list[Program]:
         return list(self.session.programs.values())
 
-    def array(self, target: Hoisted) -> Any:
-        """What the constant's name stands for. Raises where that is not known."""
+    def arrays(self, target: Hoisted) -> Iterator[Any]:
+        """What the constant's name may stand for: the constant itself, unless it is a part of what has the name."""
         for program in self.programs:
             if program.function is not None and program.function.function == target.function:
                 for constant in program.constants:
                     if constant.described is not None and constant.described.name == target.constant:
-                        return jax_compat.unwrapped(constant.value)
-        return eval(target.constant, dict(vars(self.session.module)))
+                        yield jax_compat.unwrapped(constant.value)
+        yield eval(target.constant, dict(vars(self.session.module)))
 
     def of(self, function: str) -> list[TracedFunction]:
         return [traced for traced in self.reply.functions if traced.function == function]
