@@ -58,7 +58,7 @@ def record(folder: Path, *arguments: str, **env: str) -> Done:
 
 
 def check(folder: Path, *arguments: str) -> dict[str, Any]:
-    done = jaxscope("check", *arguments, "--format", "json", cwd=folder)
+    done = jaxscope("check", *arguments, "--select", "captured-array", "--format", "json", cwd=folder)
     assert done.status in (0, 1), done.err
     found: dict[str, Any] = json.loads(done.out)
     return found

@@ -137,8 +137,12 @@ def untraced(x: Float[Array, "a b"]):
     return x
 
 @jax.jit
-def computed(x: Float[Array, "n m"], y: Float[Array, "2*n m"], z: PyTree[Float[Array, "n ..."]]):
+def computed(x: Float[Array, "n m"], y: Float[Array, "2*n m"], z: Float[Array, "n ..."]):
     return x
+
+@jax.jit
+def tree(params: PyTree[Float[Array, "..."]], x: Float[Array, "3 4"]):
+    return jax.tree.map(jnp.sum, params), x
 
 @partial(jax.jit, static_argnames=("n",))
 def numbers(x: Float[Array, "m"], lr: float, n: int = 3):

@@ -322,3 +322,24 @@ def test_modules_traced_on_import_and_packages(tmp_path: Path) -> None:
     assert constant(reply, "f").name == "TABLE"
     assert one(reply, "f").origin == ""
     assert {Path(p).name for p in reply.imported} == {"__init__.py", "data.py", "program.py"}
+
+
+EQUINOX = """
+    import equinox as eqx
+    import jax.numpy as jnp
+
+
+    @eqx.filter_jit
+    def pair(x, n):
+        return {"twice": x * n, "n": n}, "text"
+
+
+    def run():
+        pair(jnp.ones(3), 2)
+"""
+
+
+def test_results_are_those_of_the_users_function(tmp_path: Path) -> None:
+    pytest.importorskip("equinox")
+    reply = trace(tmp_path, {"program.py": EQUINOX}, entries=("run",))
+    assert one(reply, "pair").out == ("f32[3]",)

@@ -51,8 +51,8 @@ class _Group:
 
     traced: list[TracedFunction] = field(default_factory=list)
     constants: dict[object, Constant] = field(default_factory=dict)
-    others: dict[object, dict[int, Constant]] = field(default_factory=dict)
-    """Other arrays that programs of the function hold by the name of a constant, each once: of two closures."""
+    arrays: dict[object, dict[int, Constant]] = field(default_factory=dict)
+    """The arrays that programs of the function hold by the name of a constant, each once: two closures hold two."""
 
     def add(self, traced: TracedFunction, hidden: set[int]) -> None:
         self.traced.append(traced)
@@ -70,8 +70,8 @@ class _Group:
             kept = self.constants.get(key)
             if kept is None or kept.bytes < constant.bytes:
                 self.constants[key] = constant
-            if constant.source:
-                self.others.setdefault(key, {}).setdefault(constant.source, constant)
+            for source in constant.sources:
+                self.arrays.setdefault(key, {}).setdefault(source, constant)
 
     def seen(self, constants: list[Constant], config: Config) -> _Seen | None:
         """The constants, if they are worth a finding: some one program must hold so much."""
@@ -81,10 +81,12 @@ class _Group:
         large = seen.largest.bytes >= config.threshold
         if not large and (len(constants) == 1 or seen.total < config.total_threshold):
             return None
-        known = {(one.name, one.source) for one in constants}
-        keys = [key for key, kept in self.constants.items() if kept in constants]
-        more = [one for key in keys for one in self.others.get(key, {}).values() if (one.name, one.source) not in known]
-        return _Seen([*constants, *(one for one in more if not large or one.bytes >= config.threshold)])
+        every: dict[object, Constant] = {}
+        for key, kept in self.constants.items():
+            if any(kept is one for one in constants):
+                arrays = self.arrays.get(key) or {0: kept}
+                every |= {(kept.name, source) if source else key: one for source, one in arrays.items()}
+        return _Seen([one for one in every.values() if not large or one.bytes >= config.threshold or one in constants])
 
 
 def merge(model: FileModel, claims: list[Claim], evidence: TraceReply, config: Config) -> Judgement:

@@ -72,7 +72,7 @@ def _array_type(tree: ast.expr, sizes: Mapping[str, int]) -> str | None:
     if not isinstance(tree, ast.Subscript):
         return None
     name, inner = _last(tree.value), tree.slice
-    if name in ("Optional", "Annotated", "Union", "PyTree"):
+    if name in ("Optional", "Annotated", "Union"):  # not PyTree, which does not say what tree
         first = inner.elts[0] if isinstance(inner, ast.Tuple) else inner
         return _array_type(first, sizes)
     if not isinstance(inner, ast.Tuple) or len(inner.elts) != 2 or not isinstance(inner.elts[1], ast.Constant):

@@ -183,15 +183,14 @@ def _merged(folder: str, parts: list[Part], numbers: Iterator[int]) -> Run:
     for part in parts:
         ids: dict[int, str] = {}
         number = next(numbers)
-        for event in _sources_by_rank(part.recorded):
-            kind = _kind(event)
+        for kind, (event, counted, alike) in _alike(part).items():
             if kind not in seen:
                 seen[kind] = Seen(_numbered(event, number))
             one = seen[kind]
-            ids[event.id] = one.function.id
+            one.event = replace(one.event, function=one.function.joined(event.function))
+            ids |= dict.fromkeys(alike, one.function.id)
             one.processes += 1
-            first = wire.Counted(event.id, 1, 1, event.function.trace_seconds or 0.0, 0, 0.0, event.cause)
-            one.count(part.counted.get(event.id, first))
+            one.count(counted)
         for one in seen.values():
             function = one.function
             if function.under is None and function.id in ids.values():
@@ -205,21 +204,49 @@ def _merged(folder: str, parts: list[Part], numbers: Iterator[int]) -> Run:
     return Run(folder, parts, ordered, list(further.values()), list(failed))
 
 
-def _sources_by_rank(events: list[wire.Recorded]) -> Iterator[wire.Recorded]:
+def _alike(part: Part) -> dict[object, tuple[wire.Recorded, wire.Counted, list[int]]]:
+    """What one process traced, by kind, with what it counted and the numbers of all that are of the kind: closures of
+    one def that hold arrays of one shape."""
+    found: dict[object, tuple[wire.Recorded, wire.Counted, list[int]]] = {}
+    for event in _with_ranks(part.recorded):
+        first = wire.Counted(event.id, 1, 1, event.function.trace_seconds or 0.0, 0, 0.0, event.cause)
+        counted, kind = part.counted.get(event.id, first), _kind(event)
+        if kind not in found:
+            found[kind] = (event, counted, [event.id])
+            continue
+        known, before, alike = found[kind]
+        known = replace(known, function=known.function.joined(event.function))
+        found[kind] = (known, _sum(before, counted), [*alike, event.id])
+    return found
+
+
+def _sum(one: wire.Counted, other: wire.Counted) -> wire.Counted:
+    return wire.Counted(
+        one.id,
+        one.calls + other.calls,
+        one.traces + other.traces,
+        one.trace_seconds + other.trace_seconds,
+        one.compiles + other.compiles,
+        one.compile_seconds + other.compile_seconds,
+        other.cause,
+    )
+
+
+def _with_ranks(events: list[wire.Recorded]) -> Iterator[wire.Recorded]:
     """With the arrays of each name counted from 1: each process of a job has copies of its own of the same arrays."""
     ranks: dict[object, dict[int, int]] = defaultdict(dict)
     for event in events:
         constants = []
         for one in event.function.constants:
             known = ranks[event.function.path, event.function.function, event.function.line, one.name]
-            rank = known.setdefault(one.source, len(known) + 1) if one.source else 0
-            constants.append(replace(one, source=rank))
+            sources = tuple(known.setdefault(source, len(known) + 1) for source in one.sources)
+            constants.append(replace(one, sources=sources))
         yield replace(event, function=replace(event.function, constants=tuple(constants)))
 
 
 def _kind(event: wire.Recorded) -> object:
     """Equal in two processes that traced the same."""
-    constants = tuple(replace(one, key=0, variable="", splat=None) for one in event.function.constants)
+    constants = tuple(replace(one, key=0, variable="", splat=None, sources=()) for one in event.function.constants)
     codes = tuple((code.function, code.hash) for code in event.codes[:1])
     return codes, replace(event.function, id="", jitted_at=None, trace_seconds=None, constants=constants)
 

@@ -68,6 +68,12 @@ def body_of(fun: Any) -> Any:
     return MethodType(type(fun.__self__).__call__, fun.__self__)
 
 
+def own_outputs(fun: Any) -> int:
+    """How many results a library's wrapper returns before those of the user's function: equinox waits for a marker."""
+    code = getattr(fun, "__code__", None)
+    return int(code is not None and fun.__module__ == "equinox._jit" and "marker" in code.co_varnames)
+
+
 def is_internal(value: Any) -> bool:
     """Is it an object in which a library keeps what it works on, and which no user's expression goes through?"""
     return type(value).__name__ == "Scope" and type(value).__module__.startswith("flax.")

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from . import arrays, jax_compat, naming, retracing, signatures, walking
+from . import arrays, jax_compat, libraries, naming, retracing, signatures, walking
 from .naming import Name
 from .observing import Observer, Record
 from .reaching import Index
@@ -69,14 +69,15 @@ class Reporter:
         constants = tuple(self._constant(found, record, names) for found in large)
         inner, _ = walking.parts(closed)
         avals = tuple((str(var.aval), getattr(var.aval, "weak_type", None)) for var in inner.invars)
-        held = tuple((c.name, c.shape, c.dtype, c.owner, c.source) for c in constants)
+        held = tuple((c.name, c.shape, c.dtype, c.owner) for c in constants)
         signature = (place, record.parameters, record.source, avals, held, walk.equations)
         known = self._merged.get(signature)
         if known is not None:
             self._ids[record.number] = known
             program = self.session.programs[known]
             assert program.function is not None
-            program.function = replace(program.function, calls=program.function.calls + record.calls)
+            more = replace(program.function, constants=constants)
+            program.function = replace(program.function.joined(more), calls=program.function.calls + record.calls)
             return
         number = f"f{len(self.session.programs) + 1}"
         self._ids[record.number] = self._merged[signature] = number
@@ -85,6 +86,7 @@ class Reporter:
         live += [LiveConstant(f.value, f.key, f.aval) for f in small]
         program = self.session.programs[number] = _program(number, record, live)
         path, qualname, line = place
+        own = libraries.own_outputs(record.call.fun)
         program.function = TracedFunction(
             id=number,
             path=path,
@@ -92,7 +94,7 @@ class Reporter:
             line=line,
             jitted_at=record.jitted_at,
             parameters=record.parameters,
-            out=tuple(signatures.short_aval(atom.aval) for atom in inner.outvars),
+            out=tuple(signatures.short_aval(atom.aval) for atom in inner.outvars[own:]),
             source=record.source,
             origin=record.origin,
             calls=record.calls,
@@ -146,7 +148,7 @@ class Reporter:
             variable=jax_compat.variable(names, found.var) if found.var is not None else "",
             reads=tuple(found.reads),
             key=key,
-            source=name.source,
+            sources=(name.source,) if name.source else (),
             device=jax_compat.device_of(value),
         )
 

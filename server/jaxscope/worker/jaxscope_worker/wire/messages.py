@@ -8,7 +8,7 @@ Unknown fields are ignored by the reader, so fields may be added with a default;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .leaks import Leak
@@ -167,9 +167,9 @@ class Constant:
     """The same number in two constants of one reply means the same array."""
     device: str = ""
     """Of a `jax.Array` that lies on one: `cpu:0`."""
-    source: int = 0
-    """The same number in two constants of one name and reply means the same array of the user's; 0: not known, or made
-    by each trace anew."""
+    sources: tuple[int, ...] = ()
+    """The arrays of the user's that programs of this signature hold here, by numbers that are the same for the same
+    array in the whole reply: several closures of one def hold several. Empty: not known, or each trace made its own."""
     copies: int = 1
     """Compiled programs that hold it, as far as seen: one per function and signature."""
 
@@ -209,6 +209,13 @@ class TracedFunction:
     """Of all its array constants, the small ones and those of nested jits included."""
     jitted: bool = True
     """False: it was jitted only to be traced as declared; the file's own code was not seen to jit it."""
+
+    def joined(self, other: TracedFunction) -> TracedFunction:
+        """This and another program that differs from it in which arrays it holds only."""
+        constants = []
+        for one, same in zip(self.constants, other.constants, strict=True):
+            constants.append(replace(one, sources=tuple(dict.fromkeys((*one.sources, *same.sources)))))
+        return replace(self, constants=tuple(constants))
 
 
 @dataclass(frozen=True)
