@@ -18,6 +18,7 @@ from itertools import takewhile
 from jaxscope.semantics.model import Function
 from jaxscope.source.module import Chunk, Module
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant, Failure, Place, Read, TracedFunction, TraceReply
+from jaxscope.worker.jaxscope_worker.wire.retracing import Retraced
 
 FunctionsOf = Callable[[str], tuple[Function, ...]]
 MadeAt = Callable[[str, Constant], "tuple[str, range] | None"]
@@ -138,7 +139,14 @@ class Remap:
             not_traced=tuple(not_traced),
             denied=tuple(dataclasses.replace(item, place=self._place(item.place)) for item in reply.denied),
             failure=self._failure(reply.failure),
+            retraced=tuple(self._retraced(reply)),
         )
+
+    def _retraced(self, reply: TraceReply) -> Iterable[Retraced]:
+        for item in reply.retraced:
+            line, at = self._line_of(item.path, item.function, item.line), self._place(item.at)
+            if line is not None and at is not None:
+                yield dataclasses.replace(item, line=line, at=at)
 
     def edited(self, traced: TracedFunction, line: int) -> TracedFunction:
         """`traced` as it was, now that its lines were edited and its def is on `line`; places that are gone dropped."""

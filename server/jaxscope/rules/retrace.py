@@ -50,8 +50,10 @@ from __future__ import annotations
 
 import ast
 
-from jaxscope.rules.base import Context, Rule
+from jaxscope.rules import traced_retraces
+from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import Finding, Related, Severity
+from jaxscope.rules.traced_retraces import Claim
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.rebuilt import Rebuilt
 from jaxscope.semantics.repetition import Again
@@ -59,6 +61,7 @@ from jaxscope.semantics.retraces import retraces_of
 from jaxscope.semantics.scopes import Scope
 from jaxscope.semantics.varied import Varied
 from jaxscope.text.span import Range
+from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 
 NAME = "retrace"
 _LONGEST = 60
@@ -80,8 +83,25 @@ class Retrace(Rule):
 
     def static(self, model: FileModel, ctx: Context) -> list[Finding]:
         """What the source shows to be new each time."""
-        rebuilt, varied = retraces_of(model)
-        return [_of_rebuilt(model, one) for one in rebuilt] + [_of_varied(model, one) for one in varied]
+        return [claim.finding for claim in _claims(model)]
+
+    def traced(self, model: FileModel, static: list[Finding], evidence: TraceReply, ctx: Context) -> Judgement:
+        """Retraces as the run showed them."""
+        return traced_retraces.merge(model, NAME, _claims(model), evidence)
+
+
+def _claims(model: FileModel) -> list[Claim]:
+    rebuilt, varied = retraces_of(model)
+    found = []
+    for one in rebuilt:
+        lines = model.module.range(one.scope.chunk, one.node)
+        functions = tuple(model.function_of(scope) for scope in one.fresh.code)
+        found.append(Claim(_of_rebuilt(model, one), functions, range(lines.start.line, lines.end.line + 1)))
+    for item in varied:
+        lines = model.module.range(item.call.scope.chunk, item.call.node)
+        function = model.function_of(item.call.function)
+        found.append(Claim(_of_varied(model, item), (function,), range(lines.start.line, lines.end.line + 1)))
+    return found
 
 
 # ---------------------------------------------------------------- compiled anew

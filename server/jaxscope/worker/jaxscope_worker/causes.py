@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,17 +32,20 @@ class Signature:
     """Name to repr and hash."""
     shardings: dict[str, str]
     donated: frozenset[str]
+    keywords: frozenset[str] = frozenset()
+    """Those that are passed by keyword."""
 
     @property
     def key(self) -> tuple[Any, ...]:
         """Equal for equal signatures."""
         leaves, statics = tuple(self.leaves.items()), tuple(self.statics.items())
-        return leaves, statics, tuple(self.shardings.items()), self.donated
+        return leaves, statics, tuple(self.shardings.items()), self.donated, self.keywords
 
 
-def signature_of(arguments: Sequence[tuple[str, Any, bool, bool]]) -> Signature:
-    """Of the arguments of a call: name, value, static, donated."""
-    found = Signature({}, {}, {}, frozenset(name for name, _, _, donated in arguments if donated))
+def signature_of(arguments: Sequence[tuple[str, Any, bool, bool]], keywords: Iterable[str]) -> Signature:
+    """Of the arguments of a call: name, value, static, donated; and the names of those passed by keyword."""
+    donated = frozenset(name for name, _, _, donated in arguments if donated)
+    found = Signature({}, {}, {}, donated, frozenset(keywords))
     for name, value, static, _ in arguments:
         if static:
             found.statics[name] = (signatures.static_repr(value), _static_hash(value))
@@ -109,6 +113,8 @@ def _differences(before: Signature, now: Signature) -> list[str]:
     for path, aval in now.leaves.items():
         if path in before.leaves:
             found += _leaf(path, before, now, aval)
+    for name in sorted((before.keywords ^ now.keywords) & _given(before) & _given(now)):
+        found.append(f"{name} is passed by {'keyword' if name in now.keywords else 'position'}")
     for name in sorted(before.donated ^ now.donated):
         found.append(f"{name} is {'donated' if name in now.donated else 'not donated any more'}")
     return found
@@ -141,6 +147,11 @@ def _leaf(path: str, before: Signature, now: Signature, aval: str) -> list[str]:
         one, other = (each.shardings.get(path, "one device") for each in (before, now))
         return [f"new sharding of {path}: {one} → {other}"]
     return []
+
+
+def _given(signature: Signature) -> set[str]:
+    """Names of the parameters."""
+    return {*signature.statics, *(re.split(r"[.\[]", path, maxsplit=1)[0] for path in signature.leaves)}
 
 
 def _names(signature: Signature) -> set[str]:

@@ -16,7 +16,8 @@ from typing import Any
 import jax
 
 from . import arrays, expressions, jax_compat, leaking, libraries, naming, retracing, signatures, targets
-from .causes import Signature
+from .causes import Signature, signature_of
+from .counting import Traces
 from .failing import failure_of
 from .jax_compat import Inferred, JitCall
 from .reaching import Index
@@ -61,7 +62,7 @@ class Record:
     calls: int = 1
     index: Index | None = None
     signature: Signature | None = None
-    """In a recorded run: what JAX tells this call apart from others by."""
+    """What JAX tells this call apart from others by."""
 
 
 class Observer:
@@ -72,6 +73,7 @@ class Observer:
         self.records: list[Record] = []
         self.failed: list[NotTraced] = []
         self.source, self.origin, self.jitted = "run", "", True
+        self.traces = Traces()
         self.names: dict[tuple[Any, ...], list[naming.Name]] = {}
         """By the constant's key, over all traces: a nested jit's body may have been traced under another function."""
         self._by_jaxpr: dict[int, Record] = {}
@@ -123,18 +125,20 @@ class Observer:
             return None
         at = self._calling(caller)
         stack = self._stack()
+        arguments = targets.call_arguments(written, target)
         record = Record(
             number=0,
             call=call,
             jitted=self.jitted or bool(stack),
             target=target,
-            parameters=_parameters(written, target),
+            parameters=_parameters(arguments),
             jitted_at=self.files.frame_place(at) if isinstance(at, FrameType) else None,
             source=self.source,
             origin=self.origin,
             under=stack[-1] if stack else None,
             started=time.perf_counter(),
             only_looked=at is _NOT_COMPILED or any(outer.only_looked for outer in stack),
+            signature=signature_of(arguments, written.kwargs) if self.source in _REAL else None,
         )
         stack.append(record)
         return record
@@ -156,6 +160,8 @@ class Observer:
     def _seen(self, record: Record, inferred: Inferred, seconds: float) -> None:
         jaxpr = inferred.params["jaxpr"]
         with self._lock:
+            if not record.only_looked:
+                self.traces.add(record, seconds, id(jaxpr) in self._by_jaxpr)
             known = self._by_jaxpr.get(id(jaxpr)) or self._enough(record)
             if known is not None and not record.only_looked:
                 known.calls += 1
@@ -273,6 +279,8 @@ class Observer:
 
 
 _NOT_COMPILED = object()
+_REAL = ("run", "recorded")
+"""Sources of calls that the program makes by itself."""
 
 
 def _is_jax_file(filename: str) -> bool:
@@ -287,8 +295,8 @@ def _is_jax(fun: Any) -> bool:
     return type(fun).__module__.split(".")[0] in ("jax", "jaxlib")
 
 
-def _parameters(call: JitCall, target: Target | None) -> tuple[Parameter, ...]:
+def _parameters(arguments: list[tuple[str, Any, bool, bool]]) -> tuple[Parameter, ...]:
     return tuple(
         Parameter(name, signatures.static_repr(value) if static else signatures.short_tree(value), static, donated)
-        for name, value, static, donated in targets.call_arguments(call, target)
+        for name, value, static, donated in arguments
     )

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, jax_compat, libraries, targets
-from .causes import Earlier, Signature, signature_of
+from . import arrays, jax_compat
+from .causes import Earlier, Signature
 from .failing import failure_of
 from .jax_compat import Inferred, JitCall
 from .observing import Observer, Record
@@ -182,8 +182,6 @@ class Recorder(Observer):
         record = super()._begin(call, caller)
         if record is not None:
             record.number = next(self._numbers)
-            written = libraries.as_written(call, caller)
-            record.signature = signature_of(targets.call_arguments(written, record.target))
         return record
 
     def _seen(self, record: Record, inferred: Inferred, seconds: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from types import MethodType
 from typing import Any
 
 import jax
@@ -25,7 +26,12 @@ def without_values(call: JitCall) -> JitCall:
         kwargs = {name: value if name in names else _shapes(value) for name, value in call.kwargs.items()}
     except Exception:
         args, kwargs = (), {}
-    return dataclasses.replace(call, args=args, kwargs=kwargs)
+    return dataclasses.replace(call, fun=_another(call.fun), args=args, kwargs=kwargs)
+
+
+def _another(fun: Any) -> Any:
+    """`fun`; of a bound method another object. JAX forgets what it traced once the one that it was given is gone."""
+    return MethodType(fun.__func__, fun.__self__) if isinstance(fun, MethodType) else fun
 
 
 def _shapes(value: Any) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from .leaks import Leak
+from .retracing import Retraced
 
 PROTOCOL = 1
 
@@ -248,6 +249,8 @@ class TraceReply:
     """`jax_captured_constants_warn_bytes` after the run; None where JAX does not warn."""
     leaks: tuple[Leak, ...] = ()
     """Tracers that outlived their trace."""
+    retraced: tuple[Retraced, ...] = ()
+    """Calls that the program made by itself; only those of its outermost compiled functions."""
 
 
 # ---------------------------------------------------------------- lower
