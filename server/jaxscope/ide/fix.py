@@ -11,7 +11,7 @@ from itertools import takewhile
 from jaxscope.ide import new_argument
 from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
-from jaxscope.refactor import debug_print, donate, hoist_argument
+from jaxscope.refactor import debug_print, donate, hoist_argument, hoist_jit
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.semantics.model import FileModel
@@ -51,9 +51,14 @@ def _debug_print(project: Project, finding: Finding) -> SourceChange | Refusal:
     return debug_print.plan(project, finding.path, finding.range)
 
 
+def _hoist_jit(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return hoist_jit.plan(project, finding.path, finding.range)
+
+
 _PLANNERS: dict[str, Planner] = {
     "array-to-argument": _to_argument,
     "donate": _donate,
+    "hoist-jit": _hoist_jit,
     "debug-print": _debug_print,
     "value-to-argument": partial(_to_argument, changes=True),
 }

@@ -35,9 +35,8 @@ length, or to a few, with a mask for what is real.
 
 ## Fix safety
 
-Moving `jit` to where it runs once is offered where the function takes nothing from around it that changes. A number
-becomes an argument where all calls are in sight. A static argument becomes an array argument where the function does
-nothing with it but arithmetic. Anything else is explained, not edited.
+A call of `jit` in a loop is moved in front of the loop where it takes nothing from it, neither a name that the loop
+binds nor an attribute that may be set there. Anything else is explained, not edited.
 
 ## Limits
 
@@ -50,9 +49,10 @@ from __future__ import annotations
 
 import ast
 
+from jaxscope.refactor import hoist_jit
 from jaxscope.rules import traced_retraces
 from jaxscope.rules.base import Context, Judgement, Rule
-from jaxscope.rules.finding import Finding, Related, Severity
+from jaxscope.rules.finding import Finding, FixOffer, Related, Severity
 from jaxscope.rules.traced_retraces import Claim
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.rebuilt import Rebuilt
@@ -128,7 +128,14 @@ def _of_rebuilt(model: FileModel, one: Rebuilt) -> Finding:
         "static",
         via=f"new-{one.fresh.kind.replace(' ', '-')}",
         related=_again(model, one.again),
+        fixes=_fixes(one),
     )
+
+
+def _fixes(one: Rebuilt) -> tuple[FixOffer, ...]:
+    if not one.sure or not hoist_jit.can_plan(one):
+        return ()
+    return (FixOffer(f"Compile `{_short(one.name)}` once, before the loop", "hoist-jit", "safe"),)
 
 
 def _short(text: str) -> str:
