@@ -115,3 +115,37 @@ def test_a_parameter_or_local_is_no_capture(local: str, parameter: str, inner: b
     body = f"    {local} = x * 2\n    return {local}\n" if inner else f"    return x * {parameter}\n"
     text = f"{HEAD}scale = 0.0\n@jax.jit\ndef f(x, scale=1.0):\n{body}f(1.0, scale)\nscale = 2.0\nf(1.0, scale)\n"
     assert not warnings_of("stale-capture", text), text
+
+
+# ---------------------------------------------------------------- retrace
+
+RETRACE_HEAD = (
+    "from functools import cache, partial\nimport jax\nimport jax.numpy as jnp\n"
+    "@partial(jax.jit, static_argnames=('mode', 'size'))\ndef f(x, mode='a', size=1):\n    return x\n"
+    "def named(x):\n    return x * 2\n"
+    "@cache\ndef solver(n):\n    return jax.jit(lambda x: x * n)\n"
+    "once = jax.jit(lambda x: x + 1)\nbound = partial(named)\n"
+)
+RETRACE_QUIET = [
+    "x = jax.jit(named)(x)",
+    "x = jax.jit(bound)(x)",
+    "x = once(x)",
+    "x = solver(3)(x)",
+    "x = f(x, mode='b', size=size)",
+    "x = f(x, size=n % 2)",
+    "x = f(data[n])",
+    "x = f(data[:size])",
+    "x = f(data[n * size : (n + 1) * size])",
+    "text = jax.jit(lambda v: v).lower(x)",
+    "kept[n] = jax.jit(lambda v: v * 2)",
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(RETRACE_QUIET), min_size=1, max_size=4), st.sampled_from(["for n in data", "while go()"])
+)
+def test_retrace(lines: list[str], loop: str) -> None:
+    body = indent("\n".join(lines), "        ")
+    text = f"{RETRACE_HEAD}def main(x, data, size, kept, go, n=0):\n    {loop}:\n{body}\n    return x\n"
+    assert warnings_of("retrace", text) == []
