@@ -432,3 +432,4 @@ def test_shapes_are_declared_for_a_lambda(work: Path) -> None:
     (work / "lam.py").write_text("import jax\n\n# jaxscope: f32[2]\nh = jax.jit(lambda x: x + 1)\n")
     done = jaxscope("check", "lam.py", "--trace", "-v", cwd=work)
     assert "lam.py:4: <lambda>: f32[2] → f32[2] (declared)" in done.out
+    assert f"jaxscope: run by {sys.executable} (Python 3." in done.err

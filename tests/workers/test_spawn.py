@@ -76,7 +76,20 @@ def test_interpreter_then_the_active_environment_then_the_projects(
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "active"))
     assert find_interpreter("", str(below)) == active
     monkeypatch.delenv("VIRTUAL_ENV")
-    assert find_interpreter("", str(below)) == project
+    assert find_interpreter("", str(below.parent)) == project
+    assert find_interpreter("", str(below), str(below.parent)) == project
+
+
+def test_interpreter_what_lies_above_the_folder_one_works_in_is_somebody_elses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    make_environment(tmp_path / ".venv")
+    root = tmp_path / "work" / "project"
+    root.mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    for top in ("", str(root), str(root.parent), str(tmp_path / "elsewhere"), str(root / "src")):
+        assert find_interpreter("", str(root), top) == sys.executable
 
 
 def test_interpreter_else_the_one_that_runs_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_all_start_methods, get_context
 
-from jaxscope.cli.engine import Group, check_entries, groups
+from jaxscope.cli.engine import Group, check_entries, groups, log
 from jaxscope.cli.formats import json, text
 from jaxscope.cli.options import colour_wanted
 from jaxscope.cli.progress import progress
@@ -48,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
     finally:
         for group in every:
             group.close()
+    if options.verbose and (ran := report.environment):
+        log(f"jaxscope: run by {ran.executable} (Python {ran.python}, JAX {ran.jax})")
     if options.format == "json":
         print(json.render(report))
     else:

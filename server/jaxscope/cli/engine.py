@@ -65,7 +65,7 @@ class Group:
     def pool(self, *, spare: bool = False) -> Pool:
         """The workers, made at the first call."""
         if self._pool is None:
-            interpreter = find_interpreter(self.settings.config.interpreter, self.root)
+            interpreter = find_interpreter(self.settings.config.interpreter, self.root, os.getcwd())
             self._pool = Pool(interpreter, self.settings.config, root=os.getcwd(), log=log, spare=spare, give_up=False)
         return self._pool
 

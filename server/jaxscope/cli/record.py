@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         raise Problem("nothing to run: jaxscope record SCRIPT [ARG...], or jaxscope record -m MODULE [ARG...]")
     here = os.path.join(os.getcwd(), "-") if options.module else os.path.realpath(command[0])
     root = project_root(here, os.getcwd())
-    python = find_interpreter(settings_for(here, options).config.interpreter, root)
+    python = find_interpreter(settings_for(here, options).config.interpreter, root, os.getcwd())
     folder, env = None, None
     try:
         folder = new_run(root)
