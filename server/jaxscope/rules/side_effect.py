@@ -98,9 +98,9 @@ class SideEffect(Rule):
 def _level(effect: Effect) -> Severity | None:
     """None: nothing to say, or for other rules to say."""
     if effect.kind == "call":
-        if effect.call not in _TELLS or effect.stored == "tracer":
-            return "warning"
-        return None if effect.name.endswith("warn") else "hint"
+        if effect.name.endswith("warn"):
+            return "hint" if effect.stored == "tracer" else None  # of how it is called, not of what it computes
+        return "warning" if effect.call not in _TELLS or effect.stored == "tracer" else "hint"
     if effect.stored == "tracer" or effect.kind not in ("assign", "fill"):
         return None
     if effect.guarded or (effect.kind == "fill" and effect.read and not effect.candidate.augmented):

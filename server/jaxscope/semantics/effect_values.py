@@ -42,9 +42,11 @@ _DEEPEST = 24
 class Values:
     """Of one compiled function's traced code."""
 
-    def __init__(self, ev: Evaluator, frames: TracedFrames) -> None:
+    def __init__(self, ev: Evaluator, frames: TracedFrames, *, strict: bool = False) -> None:
         self.ev = ev
         self.frames = frames
+        self.strict = strict
+        """Are attributes of arguments left out? They may be static fields."""
         self._known: dict[tuple[object, ...], bool] = {}
         self._depth = 0
 
@@ -102,6 +104,8 @@ class Values:
         if isinstance(node, ast.Name):
             return self._name(node, scope)
         if isinstance(node, ast.Attribute):
+            if self.strict and node.attr not in _PARTS:
+                return False
             return node.attr not in METADATA and self.is_traced(node.value, scope, wholly)
         if isinstance(node, ast.Subscript):
             return self.is_traced(node.value, scope, wholly)
@@ -179,6 +183,8 @@ class Values:
         return self.ev.evaluate(node, scope, self.frames.frame(scope))
 
 
+_PARTS = frozenset(words("T mT real imag at flat"))
+"""Attributes of arrays that are arrays."""
 _NO_TRACERS = (Const, Scalar, Array, FunctionValue, ClassValue, External)
 _PYTHON_TESTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 

@@ -107,6 +107,7 @@ class _Effects:
         self.frames = TracedFrames(ev, model, code)
         self.owners = Owners(ev, self.frames)
         self.values = Values(ev, self.frames)
+        self.handed = Values(ev, self.frames, strict=True)
         self.calls = Calls(ev, self.frames, self.owners)
 
     def run(self) -> Iterator[Effect]:
@@ -208,10 +209,10 @@ class _Effects:
         found = self.calls.of(candidate)
         if found is None:
             return None
-        stored = self.values.stored(candidate)
+        stored = self.handed.stored(candidate)
         at = Mark(function.chunk, candidate.target)
         name = written(function.chunk, candidate.target)
-        inner, shown = self._inner(function), self.values.are_shown(candidate.values, candidate.scope)
+        inner, shown = self._inner(function), self.handed.are_shown(candidate.values, candidate.scope)
         return Effect("call", self.code.site, at, name, inner, stored, True, candidate, call=found, shown=shown)
 
     def _inner(self, function: Scope) -> Scope | None:

@@ -49,6 +49,8 @@ class TracedFrames:
         self.inside = frozenset(self.scopes)
         self.frames: dict[Scope, Frame] = {}
         self.calls: dict[Scope, list[TracedCall]] = {}
+        self.bodies: set[Scope] = set()
+        """Functions that are handed to JAX, or to a library on it, which calls them with tracers."""
         self.hosts: set[Scope] = set()
         """Functions that the running program calls back."""
         self._followed: set[Scope] = set()
@@ -90,7 +92,18 @@ class TracedFrames:
         for scope in self.scopes:
             self._follow_hosts()
             if scope not in self.frames and scope not in self.hosts:
-                self._enter(scope, all_tracers(scope))
+                known = scope in self.bodies or bool(getattr(scope.node, "decorator_list", None))
+                names = all_tracers(scope)
+                self._enter(scope, names if known else dict.fromkeys(names, UNKNOWN))
+
+    def _hand_over(self, call: ast.Call, scope: Scope, frame: Frame) -> None:
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given += [item for one in given if isinstance(one, (ast.List, ast.Tuple)) for item in one.elts]
+        for argument in given:
+            if isinstance(argument, (ast.Name, ast.Attribute, ast.Lambda, ast.Call)):
+                function = peel(self.ev, self.ev.evaluate(argument, scope, frame)).function
+                if function is not None:
+                    self.bodies.add(function.scope)
 
     def _follow_hosts(self) -> None:
         """What runs outside of the program: the functions it calls back, those inside them and those they call."""
@@ -140,6 +153,8 @@ class TracedFrames:
             called = peel(self.ev, self.ev.evaluate(call.args[0], scope, frame)).function
             self.hosts.update([called.scope] if called is not None else [])
             return
+        if isinstance(value, External) and not value.name.startswith(_PLAIN) and "with_path" not in value.name:
+            self._hand_over(call, scope, frame)
         made: Value | None = None
         if isinstance(value, ClassValue):
             found = objects.method_scope(self.ev, value, "__init__")
@@ -162,6 +177,10 @@ class TracedFrames:
         if _is_cached(function.scope):
             values = dict.fromkeys(values, UNKNOWN)  # a tracer has no hash
         self._enter(function.scope, values)
+
+
+_PLAIN = ("builtins.", "functools.", "itertools.", "numpy.", "operator.")
+"""Beginnings of names of what calls functions with whatever it is given."""
 
 
 def _is_cached(function: Scope) -> bool:
