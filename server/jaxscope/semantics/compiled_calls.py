@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jaxscope.semantics import objects
 from jaxscope.semantics.arguments import parameters
-from jaxscope.semantics.scopes import Block, Scope, facts_of
+from jaxscope.semantics.scopes import Binding, Block, Scope, facts_of
 from jaxscope.semantics.sites import Target, leading, numbers_and_names, peel, static_options, static_parameters
 from jaxscope.semantics.values import Const, FunctionValue, Instance, Sequence, Transformed, Value
 
@@ -49,9 +49,12 @@ class CompiledCall:
 
 def compiled_calls_of(model: FileModel) -> list[CompiledCall]:
     """Every call in the file of a function that is compiled, here or in another file, in source order."""
-    found: list[CompiledCall] = []
-    for chunk in model.module.chunks:
-        found += model.kept(chunk, "compiled_calls", partial(_of_chunk, model, chunk))
+    return [call for chunk in model.module.chunks for call in compiled_calls_in(model, chunk)]
+
+
+def compiled_calls_in(model: FileModel, chunk: Chunk) -> list[CompiledCall]:
+    """Those in one part of the file."""
+    found: list[CompiledCall] = model.kept(chunk, "compiled_calls", partial(_of_chunk, model, chunk))
     return found
 
 
@@ -59,12 +62,54 @@ def _of_chunk(model: FileModel, chunk: Chunk, ev: Evaluator) -> list[CompiledCal
     found = []
     for scope in facts_of(chunk).scopes:
         for call, block in scope.calls:
+            if not _may_be_compiled(ev, call.func, scope, model):
+                continue
             value = ev.evaluate(call.func, scope, ev.generic_frame(scope, model))
             compiled = _compiled(ev, value)
             target = peel(ev, value) if compiled is not None else Target()
             if compiled is not None and target.function is not None:
                 found.append(_call(call, scope, block, compiled, target, target.function))
     return sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset))
+
+
+def _may_be_compiled(ev: Evaluator, node: ast.expr, scope: Scope, model: FileModel) -> bool:
+    """Can what is called be compiled, by its name alone? Most calls are of libraries and of arrays' methods."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    owner = ev.owner(root.id, scope) if isinstance(root, ast.Name) else None
+    if isinstance(root, ast.Name) and owner is not None:
+        bindings = model.global_bindings(root.id) if owner.kind == "module" else owner.bindings[root.id]
+        if all(binding.kind == "import" for binding in bindings):
+            return any(_is_of_project(model, binding) for binding in bindings)
+        if root is node:
+            return not all(_is_plain(binding) for binding in bindings)
+    if isinstance(node, ast.Attribute):
+        ev.seen.attributes.add(node.attr)
+        return node.attr in model.attributes or _has_project_imports(model)
+    return not isinstance(node, ast.Name)
+
+
+def _is_plain(binding: Binding) -> bool:
+    """Is it a class, or a function that is no more than that?"""
+    return binding.kind == "class" or (binding.kind == "def" and not getattr(binding.node, "decorator_list", ()))
+
+
+def _has_project_imports(model: FileModel) -> bool:
+    """May objects in the file be of classes that are not in it?"""
+    found: bool | None = model.derived.get("project_imports")
+    if found is None:
+        bound = (binding for bindings in model.module_bindings.values() for binding in bindings)
+        found = model.derived["project_imports"] = any(_is_of_project(model, binding) for binding in bound)
+    return found
+
+
+def _is_of_project(model: FileModel, binding: Binding) -> bool:
+    if binding.kind != "import":
+        return False
+    inner = f"{binding.module}.{binding.attribute}" if binding.module else binding.attribute
+    resolve = model.project.resolve
+    return any(resolve(model.path, name, binding.level) is not None for name in (binding.module, inner))
 
 
 def _compiled(ev: Evaluator, value: Value) -> Transformed | None:

@@ -24,6 +24,8 @@ class Dependencies:
     """Globals of the file that were looked up, also those that it lacks."""
     calls: set[str] = field(default_factory=set)
     """Names whose calls, or whose other names, were searched for in the file."""
+    attributes: set[str] = field(default_factory=set)
+    """Names of which it was asked whether an object may hold something under them, other than a plain method."""
     paths: set[str] = field(default_factory=set)
     """Other files of the project."""
 
@@ -38,6 +40,8 @@ class Change:
     """Globals bound in chunks that are gone or new, and what they change in place."""
     calls: set[str]
     """Names called or wrapped in them, or of methods that decorate."""
+    attributes: set[str]
+    """Such names in them."""
 
     def touches(self, found: Dependencies) -> bool:
         """May a fact that rests on `found` be different now?"""
@@ -45,6 +49,7 @@ class Change:
             self.chunks.isdisjoint(found.chunks)
             and self.names.isdisjoint(found.names)
             and self.calls.isdisjoint(found.calls)
+            and self.attributes.isdisjoint(found.attributes)
         )
 
 
@@ -55,11 +60,13 @@ def change_between(old: Iterable[tuple[Chunk, ChunkFacts]], new: Iterable[tuple[
     come = {chunk: facts for chunk, facts in after.items() if chunk not in before}
     names: set[str] = set()
     calls: set[str] = set()
+    attributes: set[str] = set()
     for chunk, facts in (*gone.items(), *come.items()):
         names |= in_place(chunk).keys()
         names |= facts.module.bindings.keys()
+        attributes |= facts.attributes
         calls |= facts.calls.keys()
         calls |= facts.aliases.keys()
         decorators = (d for binding, _ in facts.decorated for d in getattr(binding.node, "decorator_list", ()))
         calls |= {decorator.attr for decorator in decorators if isinstance(decorator, ast.Attribute)}
-    return Change(set(gone), names, calls)
+    return Change(set(gone), names, calls, attributes)

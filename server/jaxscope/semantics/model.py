@@ -90,6 +90,11 @@ class FileModel:
         """All parts of the file with their facts."""
         return _pairs(self.module.chunks)
 
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """Names under which an object of the file's classes may hold something else than a plain method."""
+        return frozenset().union(*(facts.attributes for _, facts in self.chunks))
+
     def _mentioning(self, name: str) -> list[ChunkFacts]:
         """Facts of the parts of the file in which a name is written."""
         return [facts_of(chunk) for chunk in self.module.chunks if name in chunk.good_text]

@@ -33,6 +33,11 @@ class Builder:
     def build(self) -> ChunkFacts:
         """The facts of the chunk."""
         self._body(self.module.chunk.body)
+        for scope in self.facts.scopes:
+            self.facts.attributes.update(write.attribute for write in scope.writes)
+            for name, bindings in scope.bindings.items() if scope.kind == "class" else ():
+                if any(one.kind != "def" or getattr(one.node, "decorator_list", ()) for one in bindings):
+                    self.facts.attributes.add(name)
         return self.facts
 
     # -- scopes and blocks

@@ -151,3 +151,5 @@ class ChunkFacts:
     """Decorated functions, with the scopes that they are defined in."""
     aliases: dict[str, set[str]] = field(default_factory=dict)
     """`a = wrap(b)`: from the last component of `b` to those of `a`."""
+    attributes: set[str] = field(default_factory=set)
+    """Names under which an object may hold something else than a plain method: assigned ones, decorated methods."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from jaxscope.semantics.arguments import Given
 from jaxscope.semantics.arrays import size_bytes
 from jaxscope.semantics.captures import traced_code_of
-from jaxscope.semantics.compiled_calls import CompiledCall, compiled_calls_of
+from jaxscope.semantics.compiled_calls import CompiledCall, compiled_calls_in
 from jaxscope.semantics.dtypes import narrowed
 from jaxscope.semantics.repetition import loop_around
 from jaxscope.semantics.replaced import Need, Replaced, replaced_by
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
     from jaxscope.semantics.frames import Frame
     from jaxscope.semantics.model import FileModel
+    from jaxscope.semantics.scopes import Scope
 
 _LAYER = "update_steps"
 
@@ -59,10 +60,18 @@ def update_steps_of(model: FileModel) -> list[UpdateStep]:
 
 
 def _of_chunk(model: FileModel, chunk: Chunk, ev: Evaluator) -> list[UpdateStep]:
-    """One for each call, also of those that replace nothing."""
-    traced = {scope for code in traced_code_of(model) for scope in code.scopes}
-    calls = (call for call in compiled_calls_of(model) if call.scope.chunk is chunk)
+    """One for each call outside of traced code, also of those that replace nothing."""
+    calls = compiled_calls_in(model, chunk)
+    traced = _traced(model) if calls else frozenset()
     return [_step(model, ev, call) for call in calls if call.scope not in traced]
+
+
+def _traced(model: FileModel) -> frozenset[Scope]:
+    kept: frozenset[Scope] | None = model.derived.get("traced_scopes")
+    if kept is None:
+        kept = frozenset(scope for code in traced_code_of(model) for scope in code.scopes)
+        model.derived["traced_scopes"] = kept
+    return kept
 
 
 def _step(model: FileModel, ev: Evaluator, call: CompiledCall) -> UpdateStep:
