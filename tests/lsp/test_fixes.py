@@ -13,6 +13,7 @@ from editor import Editor, Start, capabilities
 pytestmark = [pytest.mark.asyncio, pytest.mark.jax]
 
 ALLOWED = {"trusted": True, "trace": {"when": "onSave"}}
+CAPTURES_ONLY = ALLOWED | {"rules": {"stale-capture": "ignore"}}
 START = types.Range(types.Position(0, 0), types.Position(0, 0))
 LIBRARY = WHITENER.split("\n\nprint")[0] + "\n"
 USE = "import jax.numpy as jnp\n\nfrom library import project\n\n\ndef main():\n"
@@ -103,7 +104,7 @@ async def test_without_notes_there_is_no_preview_and_plain_edits(start: Start) -
 
 
 async def test_what_prevents_a_fix_can_be_gone_to(start: Start) -> None:
-    editor = await start(ALLOWED)
+    editor = await start(CAPTURES_ONLY)
     uri = editor.open("model.py", REFUSED)
     found = {item.title: item for item in await editor.actions(uri, (await finding(editor, uri)).range)}
     reason = found["Pass `W` as an argument"].disabled
@@ -138,7 +139,7 @@ async def test_other_kinds_do_not_get_fix_all(start: Start, only: str) -> None:
 
 async def test_what_cannot_be_fixed_is_left_out_and_said(start: Start) -> None:
     other = "\n\n# jaxscope: f32[700]\n@jax.jit\ndef turn(x):\n    return W @ x\n\n\nprint(turn(jnp.ones(700)).sum())\n"
-    editor = await start(ALLOWED)
+    editor = await start(CAPTURES_ONLY)
     uri = editor.open("model.py", REFUSED + other)
     await editor.diagnostics(uri, lambda found: len(found) == 2 and "(inferred)" not in found[0].message)
     (chosen,) = await editor.actions(uri, START, ["source.fixAll.jaxscope"])
