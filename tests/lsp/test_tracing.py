@@ -77,7 +77,8 @@ async def test_the_fix_is_proved_and_applied_with_a_version(start: Start) -> Non
     await editor.execute(action.command)
     await editor.until(lambda: editor.messages or None, lambda: "nothing was said")
     assert editor.messages[-1] == (
-        "W is now an argument of project. Traced again: constant gone, output types unchanged."
+        "W is now an argument of project. Traced again: constant gone, output unchanged. "
+        "But for the new argument the program is the same."
     ), editor.texts[uri].text
     assert "project(jnp.ones((3, 700)), W)" in editor.texts[uri].text
     assert await editor.diagnostics(uri, lambda found: not found) == []
@@ -389,7 +390,8 @@ async def test_several_captured_arrays_become_arguments_at_once(start: Start) ->
     assert action.title == "Pass all 2 captured arrays as arguments (3.7 MiB)" and action.command
     await editor.execute(action.command)
     assert editor.messages == [
-        "2 captured arrays are now arguments of project. Traced again: constants gone, output types unchanged."
+        "2 captured arrays are now arguments of project. Traced again: constants gone, output unchanged. "
+        "But for the new argument the program is the same."
     ]
     assert await editor.diagnostics(uri, lambda found: True) == []
 
