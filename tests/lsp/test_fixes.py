@@ -149,6 +149,17 @@ async def test_what_cannot_be_fixed_is_left_out_and_said(start: Start) -> None:
     assert "def turn(x, W):" in editor.texts[uri].text and "def project(x):" in editor.texts[uri].text
 
 
+async def test_what_would_change_results_is_not_among_all_fixes(start: Start) -> None:
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", REFUSED)
+    found = await editor.diagnostics(uri, lambda found: {item.code for item in found} >= {"stale-capture"})
+    titles = [item.title for item in await editor.actions(uri, found[0].range) if item.disabled is None]
+    assert "Pass `W` as an argument" in titles, "one by one it can be chosen"
+    (chosen,) = await editor.actions(uri, START, ["source.fixAll"])
+    assert (await run(editor, chosen)).startswith("Nothing was fixed. Not fixed: `W` in project: ")
+    assert editor.texts[uri].text == REFUSED and not editor.edits
+
+
 async def test_a_save_fixes_what_stays_in_the_file_and_was_proved(start: Start) -> None:
     editor = await start(ALLOWED)
     uri = editor.open("model.py", WHITENER)

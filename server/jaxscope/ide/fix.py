@@ -63,6 +63,8 @@ _PLANNERS: dict[str, Planner] = {
     "value-to-argument": partial(_to_argument, changes=True),
 }
 """By `FixOffer.kind`."""
+_MENDS = frozenset(("value-to-argument", "debug-print"))
+"""Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
 
 
 def fixable(finding: Finding) -> bool:
@@ -71,13 +73,16 @@ def fixable(finding: Finding) -> bool:
 
 
 def safe(workspace: Workspace, path: str) -> list[Finding]:
-    """The findings of a file that may be fixed without asking. A hint only says that something may be so."""
+    """The findings of a file that may be fixed without asking: what the program gives and prints stays.
+
+    A hint only says that something may be so.
+    """
     least = SEVERITIES.index("warning")
     return [
         item
         for item in workspace.findings(path)
         if SEVERITIES.index(item.severity) >= least
-        and any(offer.kind in _PLANNERS and offer.safety == "safe" for offer in item.fixes)
+        and any(offer.kind in _PLANNERS.keys() - _MENDS and offer.safety == "safe" for offer in item.fixes)
     ]
 
 
