@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from jaxscope.semantics.compiled_calls import CompiledCall
@@ -72,7 +73,9 @@ def _leaves(node: ast.expr) -> Iterator[ast.expr]:
 class _Old:
     """The value that one variable has before a call which replaces it."""
 
-    def __init__(self, ev: Evaluator, call: CompiledCall, statement: ast.stmt, node: ast.expr) -> None:
+    def __init__(
+        self, ev: Evaluator, call: CompiledCall, statement: ast.Assign | ast.AnnAssign, node: ast.expr
+    ) -> None:
         self.ev = ev
         self.call = call
         self.statement = statement
@@ -118,7 +121,7 @@ class _Old:
         if binding.kind in ("parameter", "iteration", "with", "import", "other"):
             return "perhaps"
         value = binding.value
-        if value is None or any(node is self.call.node for node in ast.walk(value)):
+        if value is None or value is self.statement.value:
             return "no"
         return self._of_source(value, binding)
 
@@ -155,15 +158,15 @@ class _Old:
         """Can the call run after the read, with no new value between?"""
         if not _is_same(read.scope.owner(), self.call.scope.owner()):
             return True
-        if self._is_in_call(read.node):
-            return True
-        if self.loop is not None and any(node is read.node for node in ast.walk(self.loop.node)):
+        if id(read.node) in self.repeated:
             return True
         where = self.model.place_key
         return where(read.scope, read.node) < where(self.call.scope, self.statement)
 
-    def _is_in_call(self, node: ast.AST) -> bool:
-        return any(one is node for one in ast.walk(self.statement))
+    @cached_property
+    def repeated(self) -> frozenset[int]:
+        """What runs with the call, or again after it."""
+        return frozenset(id(node) for node in ast.walk(self.loop.node if self.loop is not None else self.statement))
 
     def _where_it_goes(self, node: ast.expr, scope: Scope, owner: Scope | None) -> Need:
         parent = facts_of(scope.chunk).parents.get(id(node))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -78,17 +78,18 @@ def _step(model: FileModel, ev: Evaluator, call: CompiledCall) -> UpdateStep:
     known = call.donated
     free = [] if known is None else [one for one in replaced_by(ev, call) if one.parameter not in known]
     free = [one for one in free if one.needed != "yes"]
-    size, unsized, kept = 0, False, []
+    size, unsized = 0, False
+    kept: dict[Replaced, Value] = {}
     for one, value in zip(free, _before(ev, call, free, model), strict=True):
         if isinstance(value, Const | Scalar):
             continue
         sizes = [size_bytes(array, model.x64) for _, array, _ in leaves(value)]
         unsized = unsized or not sizes or None in sizes
         size += sum(known for known in sizes if known is not None)
-        kept.append(one)
-    result = _result(ev, call, kept, model)
+        kept[one] = value
+    result = _result(ev, call, kept, model) if kept else "unknown"
     if result == "other":
-        kept = []
+        kept = {}
     certain = result == "same" or loop_around(call.scope, call.block, call.node) is not None
     needed: Need = "no" if certain and all(one.needed == "no" for one in kept) else "perhaps"
     names = tuple(one.parameter for one in kept)
@@ -107,20 +108,20 @@ def _first(ev: Evaluator, node: ast.expr, call: CompiledCall, frame: Frame) -> V
     if owner is None or not isinstance(node, ast.Name):
         return ev.evaluate(node, call.scope, frame)
     bindings = frame.model.global_bindings(node.id) if owner.kind == "module" else owner.bindings[node.id]
-    first = [binding for binding in bindings if not _has(binding.value, call.node)]
+    first = [binding for binding in bindings if not _is_made_by(binding.value, call.node)]
     return join([ev.binding_value(binding, ev.frame_of(owner, frame)) for binding in first])
 
 
-def _has(value: ast.expr | None, node: ast.AST) -> bool:
-    return value is not None and any(part is node for part in ast.walk(value))
+def _is_made_by(value: ast.expr | None, call: ast.Call) -> bool:
+    return (value.value if isinstance(value, ast.Await) else value) is call
 
 
 def _result(
-    ev: Evaluator, call: CompiledCall, arguments: list[Replaced], model: FileModel
+    ev: Evaluator, call: CompiledCall, arguments: Mapping[Replaced, Value], model: FileModel
 ) -> Literal["same", "other", "unknown"]:
     """Has the result arrays like those of the arguments?"""
     frame = ev.generic_frame(call.scope, model)
-    given = {id(one.node): value for one, value in zip(arguments, _before(ev, call, arguments, model), strict=True)}
+    given = {id(one.node): value for one, value in arguments.items()}
     plain = [given.get(id(node)) or ev.evaluate(node, call.scope, frame) for node in call.node.args]
     named = {
         word.arg: given.get(id(word.value)) or ev.evaluate(word.value, call.scope, frame)
