@@ -67,6 +67,8 @@ def _tokens(module: Module, line: int) -> Iterator[tuple[int, int, int]]:
     fstring_end = getattr(tokenize, "FSTRING_END", -1)
     try:
         for token in tokenize.generate_tokens(lambda: part.line(next(lines, 0))):
+            if token.type not in (tokenize.COMMENT, tokenize.STRING, fstring_start, fstring_end):
+                continue  # the last of them may stand after the last line
             first = starts[token.start[0] - 1] + token.start[1]
             last = starts[token.end[0] - 1] + token.end[1]
             if token.type in (tokenize.COMMENT, tokenize.STRING):
