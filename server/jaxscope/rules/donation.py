@@ -40,8 +40,9 @@ compiled program reuses the memory, and the results are the same.
 ## Limits
 
 Without a trace, sizes are known only where they follow from the source. What is of unknown size is a hint, and so is
-what a caller or an object may hold; what is both is left to a trace. Nothing is said of less than `captured-threshold`
-(1 MiB) in all. After a trace, only arrays count for which the function returns one of the same shape and dtype.
+what a caller or an object may hold; what is both is left to a trace, and so is unknown size in a test, where arrays are
+small. Nothing is said of less than `captured-threshold` (1 MiB) in all. After a trace, only arrays count for which the
+function returns one of the same shape and dtype.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ from jaxscope.semantics.compiled_calls import CompiledCall
 from jaxscope.semantics.dtypes import item_bytes
 from jaxscope.semantics.model import FileModel, Place
 from jaxscope.semantics.update_steps import UpdateStep, update_steps_of
+from jaxscope.source.files import is_test
 from jaxscope.text.figures import format_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import TracedFunction, TraceReply
 
@@ -77,7 +79,7 @@ class Donation(Rule):
         """Replaced arguments that follow from the source."""
         found = []
         for step in update_steps_of(model):
-            if step.unsized and step.needed == "no":
+            if step.unsized and step.needed == "no" and not is_test(model.path):
                 found.append(_finding(model, step, step.parameters, None, "hint"))
             elif not step.unsized and step.bytes >= ctx.config.threshold:
                 found.append(_finding(model, step, step.parameters, step.bytes, _level(step)))

@@ -44,7 +44,8 @@ takes or returns and is left to you.
 
 ## Limits
 
-What prints or logs no traced value is a hint: a line that shows shapes, or that a trace begins, is often meant. Code
+What prints or logs no traced value is a hint: a line that shows shapes, or that a trace begins, is often meant; under
+an `if`, which JAX decides while tracing, it is taken to be. Code
 that a constant of the module switches off, callbacks and `jax.debug` are not looked at. A generator that is made with
 a seed while tracing gives the same numbers each time, and is not reported.
 """
@@ -100,7 +101,9 @@ def _level(effect: Effect) -> Severity | None:
     if effect.kind == "call":
         if effect.name.endswith("warn"):
             return "hint" if effect.stored == "tracer" else None  # of how it is called, not of what it computes
-        return "warning" if effect.call not in _TELLS or effect.stored == "tracer" else "hint"
+        if effect.call not in _TELLS or effect.stored == "tracer":
+            return "warning"
+        return None if effect.guarded else "hint"
     if effect.stored == "tracer" or effect.kind not in ("assign", "fill"):
         return None
     if effect.guarded or (effect.kind == "fill" and effect.read and not effect.candidate.augmented):

@@ -107,7 +107,8 @@ def _captured(model: FileModel, ctx: Context) -> Iterator[Finding]:
             continue
         bound = capture.at if capture.via == "numpy-made-inside" else capture.bound
         becomes = narrowing(ctx.project.evaluator, bound, wide.dtype)
-        perhaps = becomes.changes is None and wide.dtype.startswith(("float", "complex")) and wide.shape != ()
+        is_filled = wide.shape != () and 0 not in (wide.shape or ())
+        perhaps = becomes.changes is None and wide.dtype.startswith(("float", "complex")) and is_filled
         if becomes.changes or perhaps:
             yield _of_capture(model, capture, wide.dtype, becomes)
 

@@ -22,7 +22,7 @@ from jaxscope.semantics.effect_candidates import Candidate, candidates_of, is_gu
 from jaxscope.semantics.effect_owners import Outer, Owners
 from jaxscope.semantics.effect_values import Stored, Values
 from jaxscope.semantics.impure import Impurity
-from jaxscope.semantics.scopes import Scope, facts_of
+from jaxscope.semantics.scopes import Block, Scope, facts_of
 from jaxscope.semantics.sites import Site
 from jaxscope.semantics.traced_frames import TracedFrames
 
@@ -55,7 +55,7 @@ class Effect:
     through: Mark | None = None
     """The call that hands the object to a helper."""
     guarded: bool = False
-    """Does it happen only where it has not happened before, as in a memo?"""
+    """Does it happen only where it has not happened before, as in a memo? Of a call: only under a condition?"""
     read: bool = False
     """Does traced code read what it changes?"""
     call: Impurity | None = None
@@ -129,10 +129,7 @@ class _Effects:
         return self._changed(candidate, function)
 
     def _never_runs(self, candidate: Candidate, function: Scope) -> bool:
-        blocks = facts_of(function.chunk).blocks
-        names = (blocks.get(id(node)) for node in ast.walk(candidate.node) if isinstance(node, ast.Name))
-        block = next((block for block in names if block), ())
-        return branches.never_runs(self.ev, block, candidate.scope, self.frames.frame(candidate.scope))
+        return branches.never_runs(self.ev, _block(candidate), candidate.scope, self.frames.frame(candidate.scope))
 
     # -- the kinds
 
@@ -212,11 +209,28 @@ class _Effects:
         stored = self.handed.stored(candidate)
         at = Mark(function.chunk, candidate.target)
         name = written(function.chunk, candidate.target)
-        inner, shown = self._inner(function), self.handed.are_shown(candidate.values, candidate.scope)
-        return Effect("call", self.code.site, at, name, inner, stored, True, candidate, call=found, shown=shown)
+        return Effect(
+            "call",
+            self.code.site,
+            at,
+            name,
+            self._inner(function),
+            stored,
+            True,
+            candidate,
+            guarded=not facts_of(function.chunk).conditions.keys().isdisjoint(_block(candidate)),
+            call=found,
+            shown=self.handed.are_shown(candidate.values, candidate.scope),
+        )
 
     def _inner(self, function: Scope) -> Scope | None:
         return None if function is self.frames.function else function
+
+
+def _block(candidate: Candidate) -> Block:
+    blocks = facts_of(candidate.scope.chunk).blocks
+    names = (blocks.get(id(node)) for node in ast.walk(candidate.node) if isinstance(node, ast.Name))
+    return next((block for block in names if block), ())
 
 
 def _is_within(node: ast.AST, tree: ast.AST) -> bool:

@@ -42,8 +42,11 @@ def narrowing(ev: Evaluator, bound: Mark | None, dtype: str) -> Narrowed:
 
 
 def _given(mark: Mark) -> tuple[ast.expr, Scope] | None:
-    """The expression that is assigned at a place."""
+    """The expression that is assigned at a place, or the call that stands there."""
     for scope in facts_of(mark.chunk).scopes:
+        found = next((call for call, _ in scope.calls if call is mark.node), None)
+        if found is not None:
+            return found, scope
         bindings: Iterator[AttributeWrite | Binding] = chain(*scope.bindings.values())
         for one in chain(scope.writes, bindings):
             if one.node is mark.node and one.value is not None:

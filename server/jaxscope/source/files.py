@@ -45,6 +45,12 @@ def not_python(path: str) -> str | None:
     return None
 
 
+def is_test(path: str) -> bool:
+    """Is it a file of tests, by its name, as pytest and absltest have it?"""
+    name = os.path.basename(path).removesuffix(".py")
+    return name.startswith("test_") or name.endswith("_test") or name == "conftest"
+
+
 def parses(path: str) -> bool:
     """Does Python itself take the file? Told without making its tree, which is three times as fast. Raises OSError."""
     with open(path, "rb") as stream:
