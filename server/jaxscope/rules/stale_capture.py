@@ -57,11 +57,15 @@ before the first call is not reported, nor are arguments of modules that take th
 
 from __future__ import annotations
 
-from jaxscope.rules.base import Context, Rule
+from dataclasses import replace
+
+from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import Finding, FixOffer, Related
 from jaxscope.semantics.capture import Mark
-from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.model import FileModel, squeezed
 from jaxscope.semantics.staleness import Stale, stale_of
+from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
+from jaxscope.worker.jaxscope_worker.wire.stale import ChangedValue
 
 NAME = "stale-capture"
 
@@ -75,6 +79,42 @@ class StaleCapture(Rule):
     def static(self, model: FileModel, ctx: Context) -> list[Finding]:
         """What follows from the source."""
         return [_finding(model, stale) for stale in stale_of(model)]
+
+    def traced(self, model: FileModel, static: list[Finding], evidence: TraceReply, ctx: Context) -> Judgement:
+        """The same, with what the values were in a run; and what changed there without the source showing it."""
+        changed = [one for one in evidence.changed if one.path == model.path]
+        findings = [_confirmed(finding, changed) for finding in static]
+        told = {(finding.function, _root(finding.name)) for finding in static}
+        for one in changed:
+            if (one.function, _root(one.name)) not in told:
+                told.add((one.function, _root(one.name)))
+                findings += _only_seen(model, one)
+        return Judgement(tuple(findings))
+
+
+def _root(name: str) -> str:
+    return squeezed(name).partition("[")[0]
+
+
+def _confirmed(finding: Finding, changed: list[ChangedValue]) -> Finding:
+    """With the evidence of a run, if that saw the change."""
+    found = [one for one in changed if one.function == finding.function and _root(one.name) == _root(finding.name)]
+    if not found:
+        return finding
+    numbers = [f"`{one.name}` was {one.then} when it was traced and {one.now} in the end" for one in found if one.now]
+    message = finding.message.replace(" (inferred)", "").replace("(inferred; ", "(")
+    return replace(finding, evidence="both", message="; ".join([message, *numbers]))
+
+
+def _only_seen(model: FileModel, one: ChangedValue) -> list[Finding]:
+    function = model.function(one.function, one.line)
+    places = model.reads(function, one.name) if function is not None else ()
+    if not places:
+        return []
+    change = f"{one.then} when `{one.function}` was traced and {one.now} in the end" if one.then and one.now else ""
+    was = f"was {change}" if change else f"has changed since `{one.function}` was traced"
+    message = f"`{one.name}` {was}: calls without a new trace go on using the old value"
+    return [Finding(NAME, "hint", model.path, places[0], one.function, one.name, message, "traced")]
 
 
 def _finding(model: FileModel, stale: Stale) -> Finding:

@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from . import arrays, expressions, jax_compat, leaking, libraries, naming, retracing, signatures, targets
+from . import arrays, expressions, jax_compat, leaking, libraries, naming, retracing, signatures, staling, targets
 from .causes import Signature, signature_of
 from .counting import Traces
 from .failing import failure_of
@@ -83,6 +83,7 @@ class Observer:
         """Functions of JAX's own, met before."""
         self._stacks = threading.local()
         self.leaks = leaking.Leaks(files)
+        self.staling = staling.Staling()
         self._lock = threading.Lock()
         self._reported: BaseException | None = None
 
@@ -126,6 +127,8 @@ class Observer:
         at = self._calling(caller)
         stack = self._stack()
         arguments = targets.call_arguments(written, target)
+        if target is not None and self.source == "run":
+            self.staling.note(target, written.fun, arguments)
         record = Record(
             number=0,
             call=call,

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from . import arrays, jax_compat, libraries, naming, retracing, signatures, walking
+from . import arrays, jax_compat, libraries, naming, overflows, retracing, signatures, walking
 from .naming import Name
 from .observing import Observer, Record
 from .reaching import Index
@@ -106,6 +106,7 @@ class Reporter:
             x64=record.x64,
             constant_bytes=sum(found.bytes for found in walk.constants),
             jitted=record.jitted,
+            overflows=() if record.x64 else overflows.overflows(closed, self.files),
         )
 
     def _identity(self, record: Record, walk: Walk) -> tuple[str, str, int] | None:

@@ -50,8 +50,9 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
         import_seconds=run.import_seconds,
         imported=tuple(dict.fromkeys(path for _, path in importing.imported(files))),
         warn_bytes=jax_compat.warn_bytes(),
-        retraced=run.observer.traces.report(),
         leaks=tuple(run.observer.leaks.found),
+        changed=run.observer.staling.report(),
+        retraced=run.observer.traces.report(),
     )
 
 

@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from .leaks import Leak
+from .overflow import Overflow
+from .places import Place as Place
 from .retracing import Retraced
+from .stale import ChangedValue
 
 PROTOCOL = 1
 
@@ -39,20 +42,7 @@ class Hello:
     error: str | None = None
 
 
-# ---------------------------------------------------------------- places and failures
-
-
-@dataclass(frozen=True)
-class Place:
-    """A stretch of the user's source. Columns are None where Python does not know them (before 3.11)."""
-
-    path: str
-    line: int
-    column: int | None = None
-    end_line: int | None = None
-    end_column: int | None = None
-    function: str = ""
-    """Qualified name of the function whose code this is."""
+# ---------------------------------------------------------------- failures
 
 
 @dataclass(frozen=True)
@@ -218,6 +208,9 @@ class TracedFunction:
             constants.append(replace(one, sources=tuple(dict.fromkeys((*one.sources, *same.sources)))))
         return replace(self, constants=tuple(constants))
 
+    overflows: tuple[Overflow, ...] = ()
+    """Integers computed from constants alone that do not fit; looked for where x64 is off."""
+
 
 @dataclass(frozen=True)
 class NotTraced:
@@ -247,10 +240,12 @@ class TraceReply:
     """Paths of the user's files that were imported."""
     warn_bytes: int | None = None
     """`jax_captured_constants_warn_bytes` after the run; None where JAX does not warn."""
-    leaks: tuple[Leak, ...] = ()
-    """Tracers that outlived their trace."""
     retraced: tuple[Retraced, ...] = ()
     """Calls that the program made by itself; only those of its outermost compiled functions."""
+    leaks: tuple[Leak, ...] = ()
+    """Tracers that outlived their trace."""
+    changed: tuple[ChangedValue, ...] = ()
+    """What traced functions read from outside and that has changed since; only for calls that the program made."""
 
 
 # ---------------------------------------------------------------- lower
