@@ -49,7 +49,7 @@ VALUES = (
     "jax.jit(lambda v, m: v @ m)(x, {read})",
     "jax.tree.map(lambda v: v @ {read}, (x, x))[1]",
     "sum(x @ {read} for _ in range(2))",
-    "[y := x @ {read}, y + 1][1]",
+    "[kept := x @ {read}, kept + 1][1]",
     "(x @ {read} if x.ndim == 1 else x)",
     'jnp.einsum("i,ij->j", x, {read})',
     "jnp.where(x > 0, x @ {read}, 0.0)",

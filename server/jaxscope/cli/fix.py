@@ -380,5 +380,4 @@ def _verified(reply: VerifyReply | None) -> dict[str, bool | None] | None:
         "constant_gone": reply.constant_gone,
         "avals_equal": reply.avals_equal,
         "values_equal": reply.values_equal,
-        "programs_equal": reply.programs_equal,
     }
