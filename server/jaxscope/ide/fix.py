@@ -11,7 +11,7 @@ from itertools import takewhile
 from jaxscope.ide import new_argument
 from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
-from jaxscope.refactor import debug_print, donate, hoist_argument, hoist_jit
+from jaxscope.refactor import debug_print, donate, drop_static, hoist_argument, hoist_jit, strong_type
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.semantics.model import FileModel
@@ -55,10 +55,20 @@ def _hoist_jit(project: Project, finding: Finding) -> SourceChange | Refusal:
     return hoist_jit.plan(project, finding.path, finding.range)
 
 
+def _drop_static(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return drop_static.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
+
+
+def _strong_type(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return strong_type.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
+
+
 _PLANNERS: dict[str, Planner] = {
     "array-to-argument": _to_argument,
     "donate": _donate,
     "hoist-jit": _hoist_jit,
+    "drop-static": _drop_static,
+    "strong-type": _strong_type,
     "debug-print": _debug_print,
     "value-to-argument": partial(_to_argument, changes=True),
 }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from jaxscope.refactor.change import Refusal
+from jaxscope.refactor import jit_in_init
+from jaxscope.refactor.change import Refusal, Refused
+from jaxscope.refactor.references import Files
+from jaxscope.refactor.repeated import goes_stale, rebuilt_at
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.semantics.rebuilt import Rebuilt
-from jaxscope.semantics.retraces import retraces_of
 from jaxscope.semantics.scopes import Scope
 from jaxscope.semantics.varying import bindings_in, loops_around, names_in
 from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
@@ -19,19 +21,28 @@ _MAKING = frozenset(("partial", "Partial", "jit", "vmap", "grad", "value_and_gra
 
 
 def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
-    """Moves the call of `jit` at a place out of the loop around it."""
-    model = project.model(path)
-    found = [one for one in retraces_of(model)[0] if _place(model, one).start == place.start] if model else []
-    if model is None or not found:
-        return Refusal("There is no compiled function here that is made anew.", path, place.start.line)
-    one = found[0]
+    """Moves the call of `jit` at a place out of the loop around it, or into `__init__`."""
+    try:
+        model, one = rebuilt_at(project, path, place)
+        change = (
+            jit_in_init.change(Files(project), path, place) if jit_in_init.is_of_self(one) else _before_loop(model, one)
+        )
+        stale = goes_stale(project, change)
+        if stale is not None:
+            raise Refused(f"`{stale}` may change after it was compiled.", path, place.start.line)
+        return change
+    except Refused as refused:
+        return refused.refusal
+
+
+def _before_loop(model: FileModel, one: Rebuilt) -> SourceChange:
+    whole = model.module.range(one.scope.chunk, one.node)
     reason = _unsure(one)
     if reason is not None:
-        return Refusal(reason, path, place.start.line)
+        raise Refused(reason, model.path, whole.start.line)
     loop = loops_around(one.scope, one.fresh.block)[0]
     start = model.module.range(one.scope.chunk, loop.node).start
     text = model.module.lines.line(start.line)
-    whole = model.module.range(one.scope.chunk, one.node)
     inside = Span(model.module.lines.offset(whole.start), model.module.lines.offset(whole.end))
     name = _unused(model)
     before = model.module.lines.offset(Position(start.line, 1))
@@ -39,12 +50,12 @@ def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
     ending = "\r\n" if "\r\n" in model.module.text else "\n"
     made = f"{indent}{name} = {model.module.text[inside.start : inside.end]}{ending}"
     edits = TextEdit.of([Edit(Span(before, before), made), Edit(inside, name)])
-    return SourceChange((FileChange(path, model.module.text, edits),))
+    return SourceChange((FileChange(model.path, model.module.text, edits),))
 
 
 def can_plan(one: Rebuilt) -> bool:
     """Is this the kind of place that can be moved?"""
-    return _unsure(one) is None
+    return jit_in_init.is_of_self(one) or _unsure(one) is None
 
 
 def _unsure(one: Rebuilt) -> str | None:
@@ -106,7 +117,3 @@ def _unused(model: FileModel) -> str:
         number += 1
         name = f"compiled_{number}"
     return name
-
-
-def _place(model: FileModel, one: Rebuilt) -> Range:
-    return model.module.range(one.scope.chunk, one.node)

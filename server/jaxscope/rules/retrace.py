@@ -49,7 +49,7 @@ from __future__ import annotations
 
 import ast
 
-from jaxscope.refactor import hoist_jit
+from jaxscope.refactor import hoist_jit, jit_in_init
 from jaxscope.rules import traced_retraces
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import Finding, FixOffer, Related, Severity
@@ -135,7 +135,8 @@ def _of_rebuilt(model: FileModel, one: Rebuilt) -> Finding:
 def _fixes(one: Rebuilt) -> tuple[FixOffer, ...]:
     if not one.sure or not hoist_jit.can_plan(one):
         return ()
-    return (FixOffer(f"Compile `{_short(one.name)}` once, before the loop", "hoist-jit", "safe"),)
+    where = "in `__init__`" if jit_in_init.is_of_self(one) else "before the loop"
+    return (FixOffer(f"Compile `{_short(one.name)}` once, {where}", "hoist-jit", "safe"),)
 
 
 def _short(text: str) -> str:
@@ -184,7 +185,14 @@ def _of_varied(model: FileModel, one: Varied) -> Finding:
         "static",
         via=one.cause.replace(" ", "-"),
         related=_places(model, one),
+        fixes=_fixes_of_varied(one),
     )
+
+
+def _fixes_of_varied(one: Varied) -> tuple[FixOffer, ...]:
+    if one.cause == "number" and one.sure and one.use == "array":
+        return (FixOffer(f"Pass `{one.parameter}` as an ordinary argument", "drop-static", "safe", (one.parameter,)),)
+    return ()
 
 
 def _said(model: FileModel, one: Varied, function: str, written: str) -> str:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from jaxscope.refactor import strong_type
 from jaxscope.rules.base import Judgement
-from jaxscope.rules.finding import Finding, Refuted, Related, Severity
+from jaxscope.rules.finding import Finding, FixOffer, Refuted, Related, Severity
 from jaxscope.semantics.compiled_calls import CompiledCall, compiled_calls_of
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.text.span import Position, Range
@@ -17,12 +18,23 @@ from jaxscope.worker.jaxscope_worker.wire.retracing import Retraced
 
 _NEW = "a new function object"
 _SURE = (
-    re.compile(r"weak type of (?P<name>\w+)"),
+    re.compile(r"weak type of (?P<name>\w+)[^:]*: \w+\[\]"),
     re.compile(r"new type of (?P<name>\w+)[^:]*: ~\w+\[\] → ~\w+\[\]"),
     re.compile(r"(?P<name>\w+) is passed by "),
 )
 """Reasons that are hardly ever meant: what a Python number becomes, and how something is passed."""
+_WEAK = re.compile(r"weak type of (?P<name>\w+)")
+"""Of an array: one trace more than needed, by how it was made, perhaps far from here."""
 _MAYBE = re.compile(r"(?:new (?:shape|type) of|static) (?P<name>\w+)")
+_TYPES = re.compile(
+    r"(?:weak|new) type of \w+: (?P<weak>~?)(?P<old>\w+)\[\](?: of a Python number)? → (?P<new>~?\w+)\[\]$"
+)
+_SHORT = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "c": "complex"}
+_DTYPES = frozenset(
+    f"{kind}{bits}"
+    for kind, sizes in (("float", (16, 32, 64)), ("bfloat", (16,)), ("int", (8, 16, 32, 64)), ("uint", (8, 16, 32, 64)))
+    for bits in sizes
+)
 _MANY = 5
 """Shapes or static values at one call above which the run looks as if there was no end to them."""
 
@@ -107,7 +119,28 @@ def _added(model: FileModel, name: str, seen: Retraced, calls: list[CompiledCall
         "traced",
         via="traced",
         related=(Related(seen.path, seen.line, "traced here"),),
+        fixes=_fixes(seen, parameter),
     )
+
+
+def _fixes(seen: Retraced, parameter: str) -> tuple[FixOffer, ...]:
+    """A number that is given its type at once: that of the later calls."""
+    found = [
+        match
+        for cause in seen.causes
+        if cause.split(":")[0].endswith(f"type of {parameter}") and (match := _TYPES.match(cause))
+    ]
+    if len(found) != 1:
+        return ()
+    weak, old, new = found[0]["weak"], found[0]["old"], found[0]["new"]
+    if new.startswith("~"):
+        both = {old.rstrip("0123456789"), new[1:].rstrip("0123456789")}
+        python = FixOffer(f"Pass `{parameter}` as a float each time", "strong-type", "safe", (strong_type.PYTHON,))
+        return (python,) if weak and both == {"i", "f"} else ()
+    dtype = _SHORT.get(new.rstrip("0123456789"), "") + new.lstrip("abcdefghijklmnopqrstuvwxyz")
+    if (not weak and "of a Python number" not in found[0][0]) or dtype not in _DTYPES:
+        return ()
+    return (FixOffer(f"Begin with a `{dtype}`", "strong-type", "safe", (dtype,)),)
 
 
 def _reason(seen: Retraced) -> tuple[Severity, str] | None:
@@ -116,6 +149,8 @@ def _reason(seen: Retraced) -> tuple[Severity, str] | None:
             if match := pattern.match(cause):
                 return "warning", match["name"]
     for cause in seen.causes:
+        if match := _WEAK.match(cause):
+            return "hint", match["name"]
         if seen.traces > 2 and (match := _MAYBE.match(cause)):
             return ("warning" if seen.traces >= _MANY else "hint"), match["name"]
     return None

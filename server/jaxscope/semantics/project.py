@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.model import FileModel
@@ -79,6 +79,15 @@ class Project:
         self._open[path] = module = parse(path, text, old)
         if module is not old:
             self._changed(None if old is None else path)
+
+    def changed(self, texts: Mapping[str, str]) -> Project:
+        """The same project in which some files have other texts, to look at what a change would make of it."""
+        other = Project(self.root)
+        for path, module in self._open.items():
+            other.set_text(path, module.text)
+        for path, text in texts.items():
+            other.set_text(path, text)
+        return other
 
     def forget(self, path: str) -> None:
         """`path` is no longer open: what is on disk counts again."""
