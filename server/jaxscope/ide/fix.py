@@ -11,7 +11,16 @@ from itertools import takewhile
 from jaxscope.ide import new_argument
 from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
-from jaxscope.refactor import debug_print, donate, drop_static, hoist_argument, hoist_jit, strong_type
+from jaxscope.refactor import (
+    debug_print,
+    donate,
+    drop_static,
+    factory_argument,
+    hoist_argument,
+    hoist_jit,
+    make_hashable,
+    strong_type,
+)
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.semantics.model import FileModel
@@ -59,6 +68,14 @@ def _drop_static(project: Project, finding: Finding) -> SourceChange | Refusal:
     return drop_static.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
 
 
+def _scalar_to_argument(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return factory_argument.plan(project, finding.path, finding.range)
+
+
+def _make_hashable(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return make_hashable.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
+
+
 def _strong_type(project: Project, finding: Finding) -> SourceChange | Refusal:
     return strong_type.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
 
@@ -69,10 +86,14 @@ _PLANNERS: dict[str, Planner] = {
     "hoist-jit": _hoist_jit,
     "drop-static": _drop_static,
     "strong-type": _strong_type,
+    "scalar-to-argument": _scalar_to_argument,
+    "make-hashable": _make_hashable,
     "debug-print": _debug_print,
     "value-to-argument": partial(_to_argument, changes=True),
 }
 """By `FixOffer.kind`."""
+_RAISING = frozenset(("make-hashable",))
+"""Kinds of fixes of calls that raise as they are, so that the program need not give what it gave."""
 _MENDS = frozenset(("value-to-argument", "debug-print"))
 """Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
 
@@ -269,7 +290,7 @@ def rejection(reply: VerifyReply | Failure, finding: Finding) -> str | None:
         default = f"`{finding.name}` would still be compiled into {finding.function}"
     elif reply.avals_equal is False:
         default = f"the output of {finding.function} would change its type"
-    elif reply.values_equal is False:
+    elif reply.values_equal is False and all(offer.kind not in _RAISING for offer in finding.fixes):
         default = f"the values that {finding.function} returns would change"
     else:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from jaxscope.refactor import static_object
 from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.refactor.compiled_at import compiled_at
 from jaxscope.refactor.edits import Edits
@@ -24,6 +25,8 @@ def plan(project: Project, path: str, place: Range, parameter: str) -> SourceCha
     """Takes `parameter`, for which the call at `place` gives another number each time, out of the static ones."""
     try:
         model, one = varied_at(project, path, place, parameter)
+        if static_object.can_plan(one):
+            return static_object.plan(project, path, place, parameter)
         if one.cause != "number" or one.use != "array":
             raise Refused(f"`{parameter}` is needed when the function is traced.", path, place.start.line)
         files = Files(project)
@@ -64,7 +67,7 @@ def _meant(file: File, entry: ast.expr, positional: list[str]) -> str:
         value = None
     if isinstance(value, str):
         return value
-    if not isinstance(value, int) or not -len(positional) <= value < len(positional):
+    if not isinstance(value, int) or not 0 <= value < len(positional):
         raise file.refuse("It cannot be read which parameters are static.", entry)
     return positional[value]
 

@@ -35,21 +35,31 @@ length, or to a few, with a mask for what is real.
 
 ## Fix safety
 
-A call of `jit` in a loop is moved in front of the loop where it takes nothing from it, neither a name that the loop
-binds nor an attribute that may be set there. Anything else is explained, not edited.
+- A call of `jit` in a loop is moved in front of it where it takes nothing from the loop, neither a name that it binds
+  nor an attribute that may be set there; `jit` of a method of `self` moves into `__init__` where all that the method
+  reads of the object is set there alone.
+- A static number that is only computed with becomes an ordinary argument; so do the numbers and arrays that a method
+  reads of a static `self`, and those that a compiled function takes from the function that makes it.
+- A number that begins a loop as a Python number gets the type that the run showed afterwards, and one that is `int` at
+  times becomes a `float`. Both are made only where a run gives the same results.
+- A dict, list or set that is static is passed as a tuple where it is written out in every call.
+
+JAX computes with Python numbers in 64 bits while it traces, and with arguments in their own type, so the last digit of
+a result may differ. Arrays whose length differs are explained, not edited.
 
 ## Limits
 
 The same function under its own name may be compiled again as often as one likes: JAX finds it in its cache. A function
 that nobody in sight calls may be called once only, so `jit` of something new inside of it is a hint. Shapes that follow
-from data, and types that differ between calls, are seen in a trace or in a recorded run.
+from data, and types that differ between calls, are seen in a trace. Recordings say how often and how
+long a call was traced and compiled; no finding follows from them.
 """
 
 from __future__ import annotations
 
 import ast
 
-from jaxscope.refactor import hoist_jit, jit_in_init
+from jaxscope.refactor import factory_argument, hoist_jit, jit_in_init, make_hashable, static_object
 from jaxscope.rules import traced_retraces
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import Finding, FixOffer, Related, Severity
@@ -65,6 +75,7 @@ from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 
 NAME = "retrace"
 _LONGEST = 60
+_PADDING = "arrays of differing length have to be padded to one length, with a mask in what is computed of them"
 _KINDS = {
     "lambda": "a new lambda",
     "function": "a new function",
@@ -133,6 +144,11 @@ def _of_rebuilt(model: FileModel, one: Rebuilt) -> Finding:
 
 
 def _fixes(one: Rebuilt) -> tuple[FixOffer, ...]:
+    if one.sure and factory_argument.can_plan(one):
+        names = " and ".join(f"`{name}`" for name in one.names)
+        return (
+            FixOffer(f"Compile `{_short(one.name)}` once, with {names} as an argument", "scalar-to-argument", "safe"),
+        )
     if not one.sure or not hoist_jit.can_plan(one):
         return ()
     where = "in `__init__`" if jit_in_init.is_of_self(one) else "before the loop"
@@ -186,12 +202,18 @@ def _of_varied(model: FileModel, one: Varied) -> Finding:
         via=one.cause.replace(" ", "-"),
         related=_places(model, one),
         fixes=_fixes_of_varied(one),
+        refused=_PADDING if one.cause in ("length", "grows", "last batch") else None,
     )
 
 
 def _fixes_of_varied(one: Varied) -> tuple[FixOffer, ...]:
     if one.cause == "number" and one.sure and one.use == "array":
         return (FixOffer(f"Pass `{one.parameter}` as an ordinary argument", "drop-static", "safe", (one.parameter,)),)
+    if one.sure and static_object.can_plan(one):
+        title = f"Pass what it reads of `{one.parameter}` as arguments"
+        return (FixOffer(title, "drop-static", "safe", (one.parameter,)),)
+    if make_hashable.can_plan(one):
+        return (FixOffer(f"Pass `{one.parameter}` as a tuple", "make-hashable", "safe", (one.parameter,)),)
     return ()
 
 

@@ -43,10 +43,12 @@ def use_of(ev: Evaluator, function: Scope, name: str, depth: int = 0) -> Use:
 
 
 def _use(ev: Evaluator, read: Read, scope: Scope, depth: int) -> Use:
-    if read.links:
-        return "value"
+    return "value" if read.links else use_of_expression(ev, read.node, scope, depth)
+
+
+def use_of_expression(ev: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -> Use:
+    """What the value of an expression in `scope` is needed for."""
     parents = facts_of(scope.chunk).parents
-    node: ast.expr = read.node
     while True:
         parent = parents.get(id(node))
         if isinstance(parent, ast.UnaryOp | ast.BinOp) and isinstance(parent.op, _ARITHMETIC):

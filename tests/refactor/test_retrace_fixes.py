@@ -1,0 +1,249 @@
+"""Fixes of retraces: the program gives the same and is traced once; where that is not certain, nothing is planned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jaxscope.config import Config
+from jaxscope.ide import fix
+from jaxscope.refactor import strong_type
+from jaxscope.refactor.change import Hoist, Refusal
+from jaxscope.rules.base import Context
+from jaxscope.rules.finding import Finding
+from jaxscope.rules.retrace import RULE
+from jaxscope.semantics.project import Project
+from jaxscope.text.edit import SourceChange
+from jaxscope.text.span import Position, Range
+
+HEAD = """from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+traced = []
+"""
+COUNTER = """
+@partial(jax.jit, {options})
+def decay(w, step, mode="mean"):
+    traced.append(1)
+    return w * (1.0 - 0.1 / (1 + step))
+
+
+def main():
+    w = jnp.ones(2)
+    for step in range(5):
+        w = decay(w, {given})
+    return w
+"""
+METHOD = """
+class Filter:
+    def __init__(self, gain):
+        self.gain = gain
+        self.offset = 1.0
+
+    def shifted(self, x):
+        return x + self.offset
+
+    def apply(self, x):
+        traced.append(1)
+        return self.gain * self.shifted(x)
+
+    def __call__(self, x):
+        return jax.jit(self.apply)(x)
+{more}
+
+def main():
+    f = Filter(2.0)
+    x = jnp.ones(3)
+    for _ in range(4):
+        x = f(x)
+    return x
+"""
+FACTORY = """
+def make_step(lr{parameters}):
+    @{decorator}
+    def step(w, g):
+        traced.append(1)
+        return {result}
+
+    return step
+
+
+def main():
+    out = []
+    for lr in (0.1, 0.01, 0.001):
+        step = make_step(lr)
+        w = jnp.ones(2)
+        for _ in range(2):
+            w = step(w, jnp.ones(2))
+        out.append(w)
+    return jnp.stack(out)
+"""
+TRIAL = """
+class Trial:
+    def __init__(self, rate):
+        self.rate = rate
+        self.kind = "plain"
+
+    @partial(jax.jit, static_argnums=0)
+    def step(self, x):
+        traced.append(1)
+        y = x - {read} * x
+        return y
+
+
+def main():
+    x = jnp.ones(2)
+    for _ in range(3):
+        x = Trial(0.5).step(x)
+    return x
+"""
+FIXED = {
+    "static by name": COUNTER.format(options='static_argnames=("step",)', given="step=step"),
+    "static by position": COUNTER.format(options="static_argnums=1", given="step"),
+    "one of two static ones": COUNTER.format(options='static_argnames=["mode", "step"]', given="step"),
+    "one of two static positions": COUNTER.format(options="static_argnums=(1, 2)", given="step"),
+    "beside another option": COUNTER.format(options="donate_argnums=(), static_argnums=1", given="step + 1"),
+    "a method of self": METHOD.format(more=""),
+    "a function that is made for each number": FACTORY.format(parameters="", decorator="jax.jit", result="w - lr * g"),
+    "made for each number, with an option": FACTORY.format(
+        parameters=", k=2.0", decorator="partial(jax.jit, donate_argnums=())", result="w - lr * k * g"
+    ),
+    "a static object": TRIAL.format(read="self.rate"),
+}
+REFUSED = {
+    "counted from the end of each call": COUNTER.format(options="static_argnums=-1", given="step"),
+    "a static number that is a size": COUNTER.replace("w * (1.0", "jnp.zeros(step + 1).sum() * (1.0").format(
+        options="static_argnums=1", given="step"
+    ),
+    "an attribute that is set later": METHOD.format(more="        self.gain = 3.0\n")
+    .replace("return jax.jit(self.apply)(x)", "x = jax.jit(self.apply)(x)")
+    .replace("        self.gain = 3.0\n", "        self.gain = 3.0\n        return x\n"),
+    "an attribute that others set": METHOD.format(more="").replace(
+        "        x = f(x)", "        x = f(x); f.gain = 4.0"
+    ),
+    "a class with a parent": METHOD.format(more="").replace("class Filter:", "class Filter(dict):"),
+    "a number that decides": FACTORY.format(parameters="", decorator="jax.jit", result="w - g if lr > 0.05 else w"),
+    "a text of the object": TRIAL.format(read='(0.5 if self.kind == "plain" else 0.1)'),
+}
+
+
+def _findings(text: str, folder: Path) -> list[Finding]:
+    path = folder / "case.py"
+    path.write_text(text)
+    project = Project(str(folder))
+    model = project.model(str(path))
+    assert model is not None
+    return RULE.static(model, Context(Config(), project))
+
+
+def _planned(text: str, folder: Path) -> SourceChange | Refusal:
+    (finding,) = _findings(text, folder)
+    return fix.prepare_apart(str(folder), {}, finding)
+
+
+def _ran(text: str) -> tuple[object, int]:
+    space: dict[str, object] = {}
+    exec(compile(text, "case.py", "exec"), space)
+    result = space["main"]()  # type: ignore[operator]
+    return result.tolist(), len(space["traced"])  # type: ignore[arg-type]
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("name", FIXED)
+def test_same_result_with_one_trace(name: str, tmp_path: Path) -> None:
+    text = HEAD + FIXED[name]
+    change = _planned(text, tmp_path)
+    assert isinstance(change, SourceChange), change
+    (before, many), (after, one) = _ran(text), _ran(change.files[0].changed)
+    assert [*_flat(after)] == pytest.approx([*_flat(before)], rel=1e-6)
+    assert many > 2
+    assert one == 1
+    assert not _findings(change.files[0].changed, tmp_path)
+
+
+def _flat(values: object) -> list[float]:
+    return [one for each in values for one in _flat(each)] if isinstance(values, list) else [values]  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_nothing_is_planned(name: str, tmp_path: Path) -> None:
+    text = HEAD + REFUSED[name]
+    compile(text, name, "exec")
+    for finding in _findings(text, tmp_path):
+        assert isinstance(fix.prepare_apart(str(tmp_path), {}, finding), Refusal)
+
+
+UNHASHABLE = """
+@partial(jax.jit, static_argnums=(1,))
+def crop(x, opts):
+    "Cuts."
+    traced.append(1)
+    return {result}
+
+
+def main():
+    return crop(jnp.arange(6.0), {given})
+"""
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(
+    ("given", "result", "wanted"),
+    [
+        ("{'n': 3, 'gain': 2.0}", 'x[: opts["n"]] * opts["gain"]', [0.0, 2.0, 4.0]),
+        ("[2, 3]", "x.reshape(opts)[0]", [0.0, 1.0, 2.0]),
+        ("{3}", "x[: max(opts)]", [0.0, 1.0, 2.0]),
+    ],
+)
+def test_what_cannot_be_hashed(given: str, result: str, wanted: list[float], tmp_path: Path) -> None:
+    text = HEAD + UNHASHABLE.format(given=given, result=result)
+    with pytest.raises((ValueError, TypeError)):
+        _ran(text)
+    change = _planned(text, tmp_path)
+    assert isinstance(change, SourceChange), change
+    assert _ran(change.files[0].changed) == (wanted, 1)
+
+
+def test_what_cannot_be_hashed_and_is_not_written_out(tmp_path: Path) -> None:
+    text = HEAD + UNHASHABLE.format(given="[len(traced), 3]", result="x[: opts[1]]")
+    assert isinstance(_planned(text, tmp_path), Refusal)
+
+
+NUMBER = """
+@jax.jit
+def ema(avg, x):
+    traced.append(1)
+    return 0.5 * avg + x
+
+
+def main():
+    avg = {start}
+    for i in range(4):
+        avg = ema(avg, {given})
+    return avg
+"""
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("start", ["0.0", "-1.5", "0"])
+def test_a_first_number_with_its_type(start: str, tmp_path: Path) -> None:
+    text = HEAD + NUMBER.format(start=start, given="jnp.float32(i)")
+    (tmp_path / "case.py").write_text(text)
+    line = text[: text.index("ema(avg, jnp")].count("\n") + 1
+    place = Range(Position(line, 19), Position(line, 22))
+    change = strong_type.plan(Project(str(tmp_path)), str(tmp_path / "case.py"), place, "float32")
+    assert isinstance(change, Hoist), change
+    assert change.doubts
+    (before, many), (after, one) = _ran(text), _ran(change.files[0].changed)
+    assert (before, many, one) == (after, 2, 1)
+
+
+def test_a_first_number_that_is_not_written_out(tmp_path: Path) -> None:
+    text = HEAD + NUMBER.format(start="len(traced)", given="avg")
+    (tmp_path / "case.py").write_text(text)
+    line = text[: text.index("avg = ema(avg, avg")].count("\n") + 1
+    place = Range(Position(line, 19), Position(line, 22))
+    assert isinstance(strong_type.plan(Project(str(tmp_path)), str(tmp_path / "case.py"), place, "float32"), Refusal)
