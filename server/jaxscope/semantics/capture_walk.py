@@ -25,6 +25,7 @@ from jaxscope.semantics.values import (
     UNKNOWN,
     Array,
     Const,
+    External,
     FunctionValue,
     Instance,
     Mapping,
@@ -35,7 +36,7 @@ from jaxscope.semantics.values import (
     Value,
     leaves,
 )
-from jaxscope.semantics.vocabulary import METADATA
+from jaxscope.semantics.vocabulary import METADATA, transform
 
 if TYPE_CHECKING:
     from jaxscope.semantics.model import FileModel
@@ -111,9 +112,29 @@ class Walk:
         for child in scope.children:
             if not child.is_function:
                 self._walk(child, frame)
-            elif not self.visits.is_compiled(child):
+            elif not self.visits.is_compiled(child) and not self._is_only_looked_at(child, scope, frame):
                 inner = Frame(child, frame.model, frame, all_tracers(child), traced=True)
                 self._walk(child, inner)
+
+    def _is_only_looked_at(self, function: Scope, scope: Scope, frame: Frame) -> bool:
+        """Is a function inside a traced one needed for the shapes of its results alone, as by `eval_shape`?"""
+        if isinstance(function.node, ast.Lambda):
+            return self._for_shapes(function.node, scope, frame)
+        reads = [
+            read
+            for inner in scope.walk()
+            for read in inner.reads
+            if read.name == function.name and self.ev.owner(read.name, inner) is scope.owner()
+        ]
+        return bool(reads) and all(self._for_shapes(read.node, read.scope, frame) for read in reads)
+
+    def _for_shapes(self, node: ast.expr, scope: Scope, frame: Frame) -> bool:
+        call = facts_of(scope.chunk).parents.get(id(node))
+        if not isinstance(call, ast.Call) or call.func is node:
+            return False
+        callee = self.ev.evaluate(call.func, scope, frame)
+        entry = transform(callee.name) if isinstance(callee, External) else None
+        return entry is not None and entry.traces_only
 
     def _read(self, read: Read, scope: Scope, frame: Frame) -> None:
         owner = self.ev.owner(read.name, scope)
@@ -183,7 +204,7 @@ class Walk:
         given: Given | None = None
         if isinstance(parent, ast.Call) and parent.func is node:
             given = arguments(self.ev, parent, scope, frame)
-        elif isinstance(value, Instance):
+        elif isinstance(value, Instance) or self._for_shapes(node, scope, frame):
             return
         self._enter(value, given, frame)
 
@@ -284,15 +305,24 @@ class Walk:
         if "." in name and via in ("module-global", "enclosing-scope"):
             via = f"{via}-pytree-field"
         bound = self.origin.of_read(read, node, scope, frame)
-        # A global that several files import is one array.
+        first = _first_name(bound) if bound is not None and node is read.node else None
+        # A global that several files import is one array, and so is one with two names.
         of_module = id(bound.node) if bound is not None else frame.model.path
-        key: tuple[object, ...] = (of_module if in_module else id(owner), name)
+        key: tuple[object, ...] = first or (of_module if in_module else id(owner), name)
         inner = self.list.inner(scope)
         if outer is not None and outer.at is not None and outer.written is not None:
             name = outer.written + name[len(read.name) :]
             self.list.keep(key, name, outer.at, via, value, inner=inner, bound=bound, part_of=part_of, read_at=mark)
         else:
             self.list.keep(key, name, mark, via, value, inner=inner, bound=bound, part_of=part_of)
+
+
+def _first_name(bound: Mark) -> tuple[object, ...] | None:
+    """Tells the array of `W = V = ...` from others; None where one name is bound."""
+    bindings = [one for scope in facts_of(bound.chunk).scopes for many in scope.bindings.values() for one in many]
+    value = next((one.value for one in bindings if one.node is bound.node and not one.path), None)
+    same = [one for one in bindings if value is not None and one.value is value and not one.path]
+    return ("named", id(value)) if len(same) > 1 else None
 
 
 def _not_made(value: Value) -> Value:

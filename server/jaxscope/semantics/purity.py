@@ -67,6 +67,8 @@ def what_stays(ev: Evaluator, node: ast.expr, value: Value, scope: Scope, frame:
     parent = facts_of(scope.chunk).parents.get(id(node))
     if isinstance(parent, ast.Call) and parent.func is not node and _only_looks(ev, parent, node, scope, frame):
         return None
+    if _is_dropped(ev, parent, node, scope):
+        return None
     if isinstance(parent, ast.Attribute) and parent.attr in METADATA:
         return None
     if isinstance(parent, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops):
@@ -85,6 +87,31 @@ def what_stays(ev: Evaluator, node: ast.expr, value: Value, scope: Scope, frame:
         return None
     result = ev.evaluate(top, scope, frame)
     return result if isinstance(result, Array) and not result.made else None
+
+
+def _is_dropped(ev: Evaluator, parent: ast.AST | None, node: ast.expr, scope: Scope) -> bool:
+    """Is the value given to local names that nobody reads, or to none?"""
+    if isinstance(parent, ast.Tuple | ast.List):
+        around = facts_of(scope.chunk).parents.get(id(parent))
+        targets = around.targets if isinstance(around, ast.Assign) else []
+        if len(targets) != 1 or not isinstance(targets[0], ast.Tuple | ast.List):
+            return False
+        if len(targets[0].elts) != len(parent.elts) or any(isinstance(one, ast.Starred) for one in targets[0].elts):
+            return False
+        return _is_unread(ev, targets[0].elts[parent.elts.index(node)], scope)
+    if isinstance(parent, ast.Assign):
+        return all(_is_unread(ev, target, scope) for target in parent.targets)
+    return isinstance(parent, ast.Expr)
+
+
+def _is_unread(ev: Evaluator, target: ast.expr, scope: Scope) -> bool:
+    owner = scope.owner()
+    if not isinstance(target, ast.Name) or not owner.is_function or target.id in owner.globals | owner.nonlocals:
+        return False
+    if any(binding.kind == "augmented" for binding in owner.bindings.get(target.id, ())):
+        return False
+    reads = (inner for inner in owner.walk() for read in inner.reads if read.name == target.id)
+    return all(ev.owner(target.id, inner) is not owner for inner in reads)
 
 
 def _iterated(ev: Evaluator, parent: ast.AST | None, node: ast.expr, scope: Scope, frame: Frame) -> bool:
