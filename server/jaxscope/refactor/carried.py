@@ -27,10 +27,12 @@ _TREE_PARTIAL = PARTIALS[1]
 
 def hoist_carried(files: Files, compiled: Compiled, value: Value, read: Read) -> SourceChange:
     """The change for a value that a returned function reads. Raises Refused."""
-    return _Carried(files, compiled, value, read).change()
+    return Carried(files, compiled, value, read).change()
 
 
-class _Carried:
+class Carried:
+    """One change under construction."""
+
     def __init__(self, files: Files, compiled: Compiled, value: Value, read: Read) -> None:
         self.files = files
         self.compiled = compiled
@@ -43,13 +45,13 @@ class _Carried:
 
     def change(self) -> SourceChange:
         """The function with its parameter, what is returned, and who calls that."""
-        node = self._reader()
-        self._parameter(node)
+        node = self.reader()
+        self.parameter(node)
         for use in self.files.of_function(self.file, node):
             self._use(use)
         return self.edits.change()
 
-    def _reader(self) -> ast.FunctionDef:
+    def reader(self) -> ast.FunctionDef:
         """The function of the factory that reads the value."""
         file, value = self.file, self.value
         around = [scope for scope in enclosing(self.read.scope) if scope.is_function and scope.parent is value.home]
@@ -68,7 +70,8 @@ class _Carried:
         Stability(self.files, value, node).check()
         return node
 
-    def _parameter(self, node: ast.FunctionDef) -> None:
+    def parameter(self, node: ast.FunctionDef) -> None:
+        """Gives the function the parameter, which it can be given by name."""
         file, name, scope, args = self.file, self.value.root, self.file.scope(node), node.args
         if any(name in around.bindings for around in scope.walk()):
             raise file.refuse(f"`{name}` means something else here.", node)

@@ -14,6 +14,7 @@ from jaxscope.refactor.names import File, enclosing
 from jaxscope.refactor.references import Files, Use
 from jaxscope.refactor.transforms import applied_by, decorated_by, is_partial
 from jaxscope.semantics.scopes import Binding, Scope
+from jaxscope.semantics.vocabulary import DERIVATIVE_RULES
 
 _DEPTH = 8
 
@@ -112,8 +113,16 @@ class Compiled:
 
     def _decorated(self, file: File, node: FunctionNode) -> bool:
         decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+        if any(self._gives_rule(file, decorator) for decorator in decorators):
+            return True
         found = (decorated_by(file, decorator) for decorator in decorators)
         return any(application is not None and application.transform.is_jit for application in found)
+
+    def _gives_rule(self, file: File, node: ast.expr) -> bool:
+        """Is it `f.defvjp`, where `f` is compiled, and so are its derivative rules?"""
+        if not isinstance(node, ast.Attribute) or node.attr not in DERIVATIVE_RULES:
+            return False
+        return any(self.compiled(other, function) for other, function in self.definition(file, node.value))
 
     def _in_compiled(self, use: Use) -> bool:
         scopes = [scope for scope in enclosing(use.file.scope_of(use.node)) if scope.is_function]
@@ -131,6 +140,8 @@ class Compiled:
         try:
             if isinstance(parent, ast.Call) and parent.func is not node:
                 application = applied_by(file, parent, node)
+                if self._gives_rule(file, parent.func):
+                    return True
                 if application is not None and application.transform.is_jit:
                     return True
                 passes = application is not None and not application.transform.loop

@@ -107,7 +107,7 @@ class Escapes:
         file, node = use.file, use.node
         if isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is node:
             for target in parent.targets if isinstance(parent, ast.Assign) else [parent.target]:
-                if isinstance(target, ast.Name):
+                if isinstance(target, ast.Name) and file.scope_of(target).kind != "class":
                     yield from self._reads(file, target)
                 elif isinstance(target, ast.Attribute) and self._of_instance(file, target):
                     stores = list(self.files.attribute_stores(target.attr))

@@ -15,7 +15,9 @@ from jaxscope.refactor.bound_method import hoist_from_bound_method
 from jaxscope.refactor.carried import hoist_carried
 from jaxscope.refactor.change import Hoist, Refusal, Refused
 from jaxscope.refactor.compiled import Compiled
+from jaxscope.refactor.compiled_result import hoist_compiled_result
 from jaxscope.refactor.contents import Contents
+from jaxscope.refactor.default_value import default_of, hoist_default
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.made_inside import hoist_made
 from jaxscope.refactor.method import hoist_from_method
@@ -49,9 +51,7 @@ def plan(
 
 
 class _Planner:
-    def __init__(
-        self, files: Files, path: str, function: str, name: str, line: int | None, changes: bool
-    ) -> None:
+    def __init__(self, files: Files, path: str, function: str, name: str, line: int | None, changes: bool) -> None:
         self.files = files
         self.changes = changes
         self.compiled = Compiled(files)
@@ -150,6 +150,8 @@ class _Planner:
             if made is None:
                 raise self.file.refuse(f"`{self.name}` is made inside the function.", read.node)
             return made
+        if not value.links and default_of(node, value.root) and scope.parent and scope.parent.kind != "class":
+            return hoist_default(self.files, self.compiled, self.file, node, value.root, changes=self.changes)
         if not value.links:
             raise self.file.refuse(f"`{self.name}` is an argument already.", read.node)
         self._check(value, node)
@@ -197,8 +199,9 @@ class _Planner:
         if not starts and not value.home.is_function:
             raise self.file.refuse(f"It cannot be seen how `{self.function}` comes to read `{self.name}`.", read.node)
         attempt = partial(self._attempt, value, target, starts)
-        carried = partial(hoist_carried, self.files, self.compiled, value, read)
-        return self.files.first(partial(attempt, by_keyword=False), partial(attempt, by_keyword=True), carried)
+        others = (hoist_carried, hoist_compiled_result)
+        made = [partial(hoist, self.files, self.compiled, value, read) for hoist in others]
+        return self.files.first(partial(attempt, by_keyword=False), partial(attempt, by_keyword=True), *made)
 
     def _attempt(self, value: Value, target: Scope, starts: list[FunctionNode], by_keyword: bool) -> SourceChange:
         threading = Threading(self.files, self.compiled, value, by_keyword)

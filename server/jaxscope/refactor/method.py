@@ -25,6 +25,7 @@ from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Span
 
 _HARMLESS = frozenset(["__name__", "__qualname__", "__doc__", "clear_cache", "_cache_size"])
+_OF_CLASS = ("builtins.staticmethod", "builtins.classmethod")
 
 
 def hoist_from_method(files: Files, compiled: Compiled, value: Value, file: File, node: FunctionNode) -> SourceChange:
@@ -43,6 +44,9 @@ class _Method:
         self.node = node
         self.layout: Layout = file.layout
         self.edits = Edits()
+        first = file.dotted(node.decorator_list[0]) if node.decorator_list else None
+        self.of_class = first if first in _OF_CLASS else None
+        """The decorator of a method that no object is needed for."""
         self.by_name: set[str] = set()
         """Parameters that are static only when they are given by name: JAX infers nothing where both are written."""
 
@@ -97,7 +101,7 @@ class _Method:
 
     def _decorators(self) -> list[Application]:
         found = []
-        for decorator in self.node.decorator_list:
+        for decorator in self.node.decorator_list[bool(self.of_class) :]:
             application = decorated_by(self.file, decorator)
             if application is None:
                 raise self.file.refuse(
@@ -146,7 +150,8 @@ class _Method:
             parent = use.file.parents.get(use.node)
             if isinstance(parent, ast.Attribute) and parent.attr not in _HARMLESS:
                 raise use.file.refuse(f"`.{parent.attr}` of the method is used here.", use.node)
-            if isinstance(use.node, ast.Attribute) and ast.unparse(use.node.value) == self._class_name():
+            through = isinstance(use.node, ast.Attribute) and ast.unparse(use.node.value) == self._class_name()
+            if through and not self.of_class:
                 raise use.file.refuse(
                     "The method is used through its class here, perhaps with another object.", use.node
                 )
@@ -186,7 +191,8 @@ class _Method:
         unit = (
             layout.indent(layout.start(node.body[0])).removeprefix(indent) if self._own_line(node.body[0]) else "    "
         )
-        lines = [header, *self._docstring(unit), f"{unit}return {self._call(private, index)}"]
+        decorators = [f"@{layout.source(node.decorator_list[0])}"] if self.of_class else []
+        lines = [*decorators, header, *self._docstring(unit), f"{unit}return {self._call(private, index)}"]
         self.edits.add(self.file, insert_before(layout, node, lines, blank=1))
 
     def _own_line(self, statement: ast.stmt) -> bool:
@@ -210,9 +216,9 @@ class _Method:
 
     def _call(self, private: str, index: int) -> str:
         args = self.node.args
-        own, *others = positional(self.node)
-        given = [arg.arg for arg in others]
-        given.insert(index - 1, self.value.text)
+        given = [arg.arg for arg in positional(self.node)]
+        given.insert(index, self.value.text)
+        own = self._own_class() if self.of_class == _OF_CLASS[0] else given.pop(0)
         first = next((n for n, name in enumerate(given) if name in self.by_name), len(given))
         if any(name not in self.by_name for name in given[first:]):
             raise self.file.refuse("Static positions and names are mixed here.", self.node)
@@ -222,7 +228,17 @@ class _Method:
         given += [f"{arg.arg}={arg.arg}" for arg in args.kwonlyargs]
         if args.kwarg:
             given.append(f"**{args.kwarg.arg}")
-        return f"{own.arg}.{private}({', '.join(given)})"
+        return f"{own}.{private}({', '.join(given)})"
+
+    def _own_class(self) -> str:
+        """How the method's class is called in the method."""
+        scope = self.file.scope(self.node)
+        cls = scope.parent
+        assert cls is not None and cls.parent is not None
+        home = self.file.lookup(scope, cls.name)
+        if home is not cls.parent or len(self.file.bindings(home, cls.name)) != 1:
+            raise self.file.refuse(f"`{cls.name}` may mean another class in the method.", self.node)
+        return cls.name
 
     def _private_name(self) -> str:
         base = f"_{self.node.name.lstrip('_')}"

@@ -12,10 +12,10 @@ from jaxscope.refactor.references import Files
 from jaxscope.refactor.sites import partial_name
 from jaxscope.refactor.syntax import add_keyword, ensure_import, insert_item
 from jaxscope.refactor.transforms import Application
+from jaxscope.semantics.vocabulary import CUSTOM_DERIVATIVES
 from jaxscope.text.edit import Edit
 from jaxscope.text.span import Span
 
-_RULES_OF_THEIR_OWN = ("jax.custom_vjp", "jax.custom_jvp")
 _MAPPED = ("in_axes", "in_specs")
 _FILL = {"in_axes": "None", "in_shardings": "None", "in_axis_resources": "None"}
 _DIFFERENTIATED = ("argnums",)
@@ -25,7 +25,14 @@ class OptionShift:
     """A parameter inserted at `index` of the function that `application` transforms (None: given by keyword)."""
 
     def __init__(
-        self, files: Files, file: File, application: Application, index: int | None, *, count: int | None
+        self,
+        files: Files,
+        file: File,
+        application: Application,
+        index: int | None,
+        *,
+        count: int | None,
+        rules: bool = False,
     ) -> None:
         self.files = files
         self.file = file
@@ -33,12 +40,14 @@ class OptionShift:
         self.index = index
         self.count = count
         """Positional arguments in the calls of the result, before the change; None where they differ."""
+        self.rules = rules
+        """Derivative rules of the function are taken care of."""
         self.layout: Layout = file.layout
 
     def edits(self) -> list[Edit]:
         """The edits of the options. Raises Refused where an option cannot be read, or no right value exists."""
         application, name = self.application, self.application.transform.name
-        if name in _RULES_OF_THEIR_OWN:
+        if name in CUSTOM_DERIVATIVES and not self.rules:
             raise self._refuse(f"`{_short(name)}` has derivative rules whose signature would have to change too.")
         if application.unclear is not None:
             raise self._refuse(f"An option of `{_short(name)}` is given in a way that cannot be read.")
@@ -47,12 +56,19 @@ class OptionShift:
         if self.index is None:
             self._check_keyword()
             return []
+        edits = self._shifted(self.index)
+        if edits and application.shared:
+            raise self._refuse("The options are written for several functions.")
+        return edits
+
+    def _shifted(self, index: int) -> list[Edit]:
+        application, name = self.application, self.application.transform.name
         edits: list[Edit] = []
         for option in application.transform.argnums:
-            edits += self._positions(option, self.index)
+            edits += self._positions(option, index)
         for option in application.transform.per_argument:
-            edits += self._per_argument(option, self.index)
-        if name in ("equinox.filter_grad", "equinox.filter_value_and_grad") and self.index == 0:
+            edits += self._per_argument(option, index)
+        if name in ("equinox.filter_grad", "equinox.filter_value_and_grad") and index == 0:
             raise self._refuse(f"`{_short(name)}` differentiates the first parameter.")
         return edits
 
@@ -162,6 +178,8 @@ class OptionShift:
 def add_option(file: File, application: Application, text: str) -> list[Edit]:
     """Writes one more option, `name=value`; a bare decorator becomes a `partial`."""
     decorator = application.result
+    if application.shared:
+        raise file.refuse("The options are written for several functions.", decorator)
     if application.options is not None:
         return add_keyword(file.layout, application.options, text)
     partial = partial_name(file, decorator)

@@ -23,6 +23,13 @@ class Form:
     """The other positional parameters."""
     exact: bool
     """Takes exactly `names`: no defaults, no `*args`, nothing that must be named."""
+    optional: bool = False
+    """The parameter was there, with a default: only calls that leave it out are to give it."""
+
+    @property
+    def at_end(self) -> bool:
+        """Is it the last of parameters that are all given?"""
+        return self.exact and self.index == len(self.names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from jaxscope.refactor.annotated import annotated
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
 from jaxscope.refactor.contents import Contents
+from jaxscope.refactor.derivative_rules import take_rules
 from jaxscope.refactor.edits import Edits
 from jaxscope.refactor.escapes import Escapes
 from jaxscope.refactor.layout import FunctionNode
@@ -29,6 +30,7 @@ from jaxscope.refactor.uses import given_to, passes_through
 from jaxscope.refactor.value import Value, inside, known_of
 from jaxscope.refactor.visible import Visible
 from jaxscope.semantics.scopes import Read, Scope
+from jaxscope.semantics.vocabulary import CUSTOM_DERIVATIVES, DERIVATIVE_RULES
 
 _HARMLESS = frozenset(["__name__", "__qualname__", "__doc__", "__module__", "clear_cache", "_cache_size"])
 _MAPPED = ("in_axes", "in_specs")
@@ -79,12 +81,10 @@ class Threading:
             raise file.refuse(f"The method `{scope.qualname}` would need the parameter too.", node)
         if not isinstance(node, ast.Lambda):
             check_named(self.files, node.name)
-        name = self._parameter_name(file, node)
-        self.parameters[node] = name
+        name = self.take(file, node)
         index = None if self.by_keyword else required(node)
         written = name if self.value.new else annotated(file, node, name, known_of(self.files, self.value))
         self.edits.add(file, add_parameter(file.layout, node, written, index))
-        self._replace_reads(file, node, name)
         parameters = positional(node)
         others = [*node.args.kwonlyargs, *filter(None, (node.args.vararg, node.args.kwarg))]
         named = index is None or index >= len(node.args.posonlyargs)
@@ -95,6 +95,12 @@ class Threading:
             not node.args.defaults and not others,
         )
         self._follow_function(file, node, form)
+
+    def take(self, file: File, node: FunctionNode) -> str:
+        """Reads in the function mean a name of its own from now on, which is answered."""
+        name = self.parameters[node] = self._parameter_name(file, node)
+        self._replace_reads(file, node, name)
+        return name
 
     def _parameter_name(self, file: File, node: FunctionNode) -> str:
         if node in self.chosen:
@@ -156,7 +162,7 @@ class Threading:
         sites = self._follow_name(file, home, node.name, form, node)
         count = _count(sites, form)
         for application in applications:
-            self.edits.add(file, OptionShift(self.files, file, application, form.index, count=count).edits())
+            self._shift(file, application, form, count)
 
     # ------------------------------------------------------------ uses
 
@@ -230,6 +236,9 @@ class Threading:
         parent = file.parents[node]
         if node.attr in _HARMLESS:
             return []
+        if node.attr in DERIVATIVE_RULES:
+            take_rules(self, file, node, form)
+            return []
         if isinstance(parent, ast.Call) and parent.func is node and node.attr in ("eval_shape", "lower", "trace"):
             after = file.parents[parent]
             compiled = isinstance(after, ast.Attribute) and after.attr == "compile"
@@ -256,8 +265,14 @@ class Threading:
         assert application is not None
         after = self._after(application, form)
         sites = self.follow(Use(file, call), after)
-        self.edits.add(file, OptionShift(self.files, file, application, form.index, count=_count(sites, form)).edits())
+        self._shift(file, application, form, _count(sites, form))
         return sites
+
+    def _shift(self, file: File, application: Application, form: Form, count: int | None) -> None:
+        """Adapts the options of a transform to the new parameter."""
+        rules = application.transform.name in CUSTOM_DERIVATIVES and form.at_end  # see `derivative_rules`
+        shift = OptionShift(self.files, file, application, form.index, count=count, rules=rules)
+        self.edits.add(file, shift.edits())
 
     def _after(self, application: Application, form: Form) -> Form:
         """The form of a transformed function."""
@@ -277,7 +292,7 @@ class Threading:
             index = None  # what follows a parameter that is bound by name can be given by name only
         if index is None and form.keyword is None:
             raise file.refuse("The new argument can be given neither by position nor by name here.", call)
-        return self.follow(Use(file, call), Form(index, form.keyword, names, form.exact))
+        return self.follow(Use(file, call), replace(form, index=index, names=names))
 
     def _site(self, site: Site) -> list[Site]:
         if site.forward and not site.form.exact:

@@ -24,6 +24,8 @@ class Application:
     """Position in `options.args` that counts as position 1 of the transform."""
     operand: ast.expr | None
     """The function; None for a decorator."""
+    shared: bool = False
+    """The options are written once, for several functions: `fast = partial(jit, …)`."""
 
     def option(self, name: str) -> ast.expr | None:
         """The value written for an option, by name or by position."""
@@ -65,7 +67,7 @@ def applied_by(file: File, call: ast.Call, operand: ast.expr) -> Application | N
     prepared = _prepared(file, call.func)
     if prepared is not None and len(call.args) == 1 and call.args[0] is operand and not call.keywords:
         found, options, first = prepared
-        return Application(found, call, options, first, operand)
+        return Application(found, call, options, first, operand, options is not call.func)
     return None
 
 
@@ -78,7 +80,7 @@ def decorated_by(file: File, decorator: ast.expr) -> Application | None:
     if prepared is None:
         return None
     found, options, first = prepared
-    return Application(found, decorator, options, first, None)
+    return Application(found, decorator, options, first, None, options is not decorator)
 
 
 def named(file: File, node: ast.expr) -> Transform | None:
@@ -95,6 +97,7 @@ def is_partial(file: File, call: ast.Call) -> bool:
 
 def _prepared(file: File, node: ast.expr) -> tuple[Transform, ast.Call, int] | None:
     """`partial(jit, …)` or `jit(…)` without the function: transform, call with the options, first option."""
+    node = _given_once(file, node)
     if not isinstance(node, ast.Call):
         return None
     if is_partial(file, node):
@@ -104,3 +107,11 @@ def _prepared(file: File, node: ast.expr) -> tuple[Transform, ast.Call, int] | N
     if found is None or node.args or any(keyword.arg == found.bodies[0].name for keyword in node.keywords):
         return None
     return found, node, 0
+
+
+def _given_once(file: File, node: ast.expr) -> ast.expr:
+    """What a global name was given, where it is bound only once and for certain; else the expression itself."""
+    home = file.lookup(file.scope_of(node), node.id) if isinstance(node, ast.Name) else None
+    bindings = file.bindings(home, node.id) if home is file.top and isinstance(node, ast.Name) else []
+    given = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    return node if given is None or bindings[0].path or bindings[0].block else given
