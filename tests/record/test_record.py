@@ -477,3 +477,17 @@ def test_a_test_run_is_a_module_too(tmp_path: Path) -> None:
     done = record(tmp_path, "-m", "pytest", "-q", "-n", "0")
     assert done.status == 0, done.out + done.err
     assert "jaxscope: 1 function traced under 4 signatures" in done.err
+
+
+def test_what_is_only_counted_counts(tmp_path: Path) -> None:
+    many = """
+        import jax, jax.numpy as jnp
+
+        f = jax.jit(lambda x: x)
+        for n in range(1, 71):
+            f(jnp.ones(n))
+    """
+    done = record(write(tmp_path, many_py=many), "many.py")
+    assert "1 function traced under more than 64 signatures" in done.err
+    assert re.search(r"<lambda>: traced 70 times", done.err)
+    assert "traces of them only counted" in done.err

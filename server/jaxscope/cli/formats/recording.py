@@ -29,14 +29,16 @@ def text(run: Run | None, folder: str) -> str:
         return "jaxscope: nothing was recorded: the program did not import jax, or jax is not in that interpreter"
     functions = _functions(run)
     traced = format_count(len(functions), "function")
-    signatures = format_count(len(run.seen), "signature")
+    more = "more than " if run.further else ""
+    signatures = more + format_count(len(run.seen), "signature")
     processes = f" in {len(run.parts)} processes" if len(run.parts) > 1 else ""
     lines = [f"jaxscope: {traced} traced under {signatures}{processes}; recorded in {shown_path(folder)}"]
     if not functions:
         lines.append("  No function of this project's files was traced.")
     for (path, line, name), seen in functions.items():
-        lines += _function(f"{shown_path(path)}:{line}", name, seen)
-        lines += [_further(item) for item in run.further if (item.path, item.line, item.function) == (path, line, name)]
+        further = _further_of(run, (path, line, name))
+        lines += _function(f"{shown_path(path)}:{line}", name, seen, further)
+        lines += map(_further, further)
     for failed in dict.fromkeys(run.failed):
         at = f" at {shown_path(failed.place.path)}:{failed.place.line}" if failed.place else ""
         lines.append(f"{shown_path(failed.path)}:{failed.line} {failed.function}: tracing it raised {failed.error}{at}")
@@ -53,10 +55,15 @@ def _functions(run: Run) -> dict[_Name, list[Seen]]:
     return dict(sorted(found.items()))
 
 
-def _function(place: str, name: str, seen: list[Seen]) -> Iterator[str]:
-    traces = sum(one.traces for one in seen)
-    compiling = sum(one.compile_seconds for one in seen)
-    cost = f", {format_seconds(compiling)} compiling" if any(one.compiles for one in seen) else ""
+def _further_of(run: Run, name: _Name) -> list[Further]:
+    return [item for item in run.further if (item.path, item.line, item.function) == name]
+
+
+def _function(place: str, name: str, seen: list[Seen], further: list[Further]) -> Iterator[str]:
+    every: list[Seen | Further] = [*seen, *further]
+    traces = sum(one.traces for one in every)
+    compiling = sum(one.compile_seconds for one in every)
+    cost = f", {format_seconds(compiling)} compiling" if any(one.compiles for one in every) else ""
     yield f"{place} {name}: traced {format_count(traces, 'time')}{cost}"
     for one in sorted(seen, key=lambda one: one.event.time)[:_MOST]:
         again = f"; traced {one.traces} times: {one.again}" if one.again and one.traces > 1 else ""
@@ -99,7 +106,7 @@ def _read_at(constant: Constant) -> str:
 
 
 def _further(item: Further) -> str:
-    return f"    … and {format_count(item.traces, 'more trace')} that are only counted; the last: {item.cause}"
+    return f"    … {format_count(item.traces, 'trace')} of them only counted; the last: {item.cause}"
 
 
 # ---------------------------------------------------------------- JSON
@@ -126,7 +133,9 @@ def json_text(run: Run | None, folder: str, status: int) -> str:
         if started
         else None,
         "processes": len(run.parts) if run else 0,
-        "functions": [_function_json(*item) for item in _functions(run).items()] if run else [],
+        "functions": [_function_json(name, seen, _further_of(run, name)) for name, seen in _functions(run).items()]
+        if run
+        else [],
         "failed": [
             {"path": shown_path(item.path), "function": item.function, "line": item.line, "error": item.error}
             for item in (run.failed if run else [])
@@ -135,16 +144,17 @@ def json_text(run: Run | None, folder: str, status: int) -> str:
     return json.dumps(report, ensure_ascii=False)
 
 
-def _function_json(name: _Name, seen: list[Seen]) -> dict[str, Any]:
+def _function_json(name: _Name, seen: list[Seen], further: list[Further]) -> dict[str, Any]:
     path, line, function = name
+    every: list[Seen | Further] = [*seen, *further]
     constants = _constants(seen)
     return {
         "path": shown_path(path),
         "function": function,
         "line": line,
-        "traces": sum(one.traces for one in seen),
-        "trace_seconds": sum(one.trace_seconds for one in seen),
-        "compile_seconds": sum(one.compile_seconds for one in seen) if any(one.compiles for one in seen) else None,
+        "traces": sum(one.traces for one in every),
+        "trace_seconds": sum(one.trace_seconds for one in every),
+        "compile_seconds": sum(one.compile_seconds for one in every) if any(one.compiles for one in every) else None,
         "constant_bytes": max(distinct_bytes(one.function.constants) for one in seen),
         "constants": [_constant_json(one) for one in constants],
         "signatures": [_signature_json(one) for one in sorted(seen, key=lambda one: one.event.time)],
