@@ -1,0 +1,176 @@
+"""Traces are counted by call, with reasons that agree with what JAX itself logs under `jax_explain_cache_misses`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import trace, write
+
+HEAD = """\
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+"""
+LOGGED = """\
+import logging
+import runpy
+
+import jax
+
+
+class Print(logging.Handler):
+    def emit(self, record):
+        if "TRACING CACHE MISS" in record.getMessage():
+            print("\\0" + record.getMessage(), flush=True)
+
+
+logging.getLogger("jax").addHandler(Print())
+logging.getLogger("jax").propagate = False
+jax.config.update("jax_explain_cache_misses", True)
+runpy.run_path("program.py")["main"]()
+"""
+PLAIN = "@jax.jit\ndef f(x):\n    return x * 2\n\n\n"
+TWO = "@jax.jit\ndef f(x, y):\n    return x * y\n\n\n"
+STATIC = '@partial(jax.jit, static_argnames="k")\ndef f(x, k):\n    return x * k\n\n\n'
+TREE = "@jax.jit\ndef f(x):\n    return jax.tree_util.tree_map(lambda a: a * 2, x)\n\n\n"
+AGAIN = (
+    "kept = []\n\n\ndef make():\n    def f(x):\n        return x + 1\n    kept.append(f)\n    return jax.jit(f)\n\n\n"
+)
+PROGRAMS = {
+    "another length": (PLAIN, ("f(jnp.ones(3))", "f(jnp.ones(4))"), r"new shape of x: f32\[3\] → f32\[4\]"),
+    "another rank": (PLAIN, ("f(jnp.ones(4))", "f(jnp.ones((4, 2)))"), r"new shape of x: f32\[4\] → f32\[4,2\]"),
+    "another type": (
+        PLAIN,
+        ("f(jnp.ones(3))", "f(jnp.ones(3, jnp.int32))"),
+        r"new type of x: f32\[3\] → i32\[3\]",
+    ),
+    "int, then float": (PLAIN, ("f(2)", "f(2.5)"), r"new type of x: ~i32\[\] → ~f32\[\]"),
+    "a weak type": (
+        PLAIN,
+        ("f(2.0)", "f(jnp.float32(2.0))"),
+        r"weak type of x: f32\[\] of a Python number → f32\[\]",
+    ),
+    "the second of two": (
+        TWO,
+        ("f(jnp.ones(3), jnp.ones(3))", "f(jnp.ones(3), jnp.ones(()))"),
+        r"new shape of y: f32\[3\] → f32\[\]",
+    ),
+    "a static value": (STATIC, ("f(jnp.ones(3), k=2)", "f(jnp.ones(3), k=3)"), r"static k: 2 → 3"),
+    "position and keyword": (
+        TWO,
+        ("f(jnp.ones(3), jnp.ones(3))", "f(jnp.ones(3), y=jnp.ones(3))"),
+        r"y is passed by keyword",
+    ),
+    "one key more": (
+        TREE,
+        ('f({"a": jnp.ones(3)})', 'f({"a": jnp.ones(3), "b": jnp.ones(2)})'),
+        r"x\['b'\] is given as well",
+    ),
+    "a new function": (AGAIN, ("make()(jnp.ones(3))", "make()(jnp.ones(3))"), r"a new function object"),
+}
+TYPES = re.compile(r"\* at (\w+), (?:now (\S+?)(?:\(\{\}\))?(?:\{\S+\})? and before|seen) (\w+\[[\d,]*\])")
+"""What JAX says of types: the parameter, in newer versions the new type, and the old one."""
+
+
+def _program(name: str) -> str:
+    definitions, calls, _ = PROGRAMS[name]
+    return HEAD + definitions + "def main():\n" + "".join(f"    {call}\n" for call in calls)
+
+
+def _said_by_jax(folder: Path, text: str) -> list[str]:
+    """JAX's explanations of the traces of `f`, in their order."""
+    project = write(folder, {"program.py": text, "logged.py": LOGGED})
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
+    ran = subprocess.run(
+        [sys.executable, "logged.py"], cwd=project, env=environment, capture_output=True, text=True, check=True
+    )
+    return [
+        one
+        for one in ran.stdout.split("\0")
+        if re.search(r"^ +(?:for )?(?:make\.<locals>\.)?f (?:id=\d+ )?defined at", one, re.M)
+    ]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_reasons_agree_with_jax(name: str, tmp_path: Path) -> None:
+    text = _program(name)
+    reply = trace(tmp_path / "ours", {"program.py": text}, entries=("main",))
+    assert reply.failure is None
+    seen = [one for one in reply.retraced if one.function.rpartition(".")[2] == "f"]
+    logged = _said_by_jax(tmp_path / "theirs", text)
+    assert sum(one.traces for one in seen) == len(logged) == 2
+    (cause,) = [cause for one in seen for cause in one.causes]
+    assert re.search(PROGRAMS[name][2], cause)
+    _, why = logged
+    said = TYPES.search(why)
+    if said is not None:
+        parameter, new, old = said.groups()
+        assert f" of {parameter}: " in cause
+        assert old in cause.replace("~", "")
+        assert new is None or new.split("(")[0] in cause.replace("~", "")
+    elif "keyword arg" in why or "key sets: {'y'}" in why:
+        assert "keyword" in cause or "is given as well" in cause
+    elif "Static(" in why:
+        assert cause.startswith("static ")
+    elif "pytree" in why:
+        assert "is given as well" in cause
+    else:
+        assert "unavailable" in why or " id=" in why, why
+        assert "unavailable" in why or cause.startswith("a new function object")
+
+
+LOOP = """
+    import jax
+    import jax.numpy as jnp
+
+
+    @jax.jit
+    def inner(x):
+        return x + 1
+
+
+    @jax.jit
+    def outer(x):
+        return inner(x) * 2
+
+
+    def main():
+        for n in (3, 4, 3, 5):
+            outer(jnp.ones(n))
+        for _ in range(3):
+            jax.jit(lambda x: x - 1)(jnp.ones(2))
+        for _ in range(3):
+            jax.jit(outer)(jnp.ones(3))
+        outer.lower(jnp.ones(3))
+"""
+
+
+def test_traces_are_counted_by_call(tmp_path: Path) -> None:
+    reply = trace(tmp_path, {"program.py": LOOP}, entries=("main",))
+    assert reply.failure is None
+    counts = {(one.function, one.at.line): one.traces for one in reply.retraced if one.traces}
+    loop, anew = 18, 20
+    assert counts[("outer", loop)] == 3
+    assert counts[("main.<locals>.<lambda>", anew)] == 3
+    assert all(function != "inner" for function, _ in counts)
+    (outer,) = [one for one in reply.retraced if (one.function, one.at.line) == ("outer", loop)]
+    assert outer.causes == ("new shape of x: f32[3] → f32[4]", "new shape of x: f32[4] → f32[5]")
+    (new,) = [one for one in reply.retraced if one.at.line == anew]
+    assert new.causes == ("a new function object with the same signature",)
+    assert new.seconds > 0
+
+
+def test_what_jax_has_already_is_no_trace(tmp_path: Path) -> None:
+    reply = trace(tmp_path, {"program.py": LOOP}, entries=("main",))
+    (again,) = [one for one in reply.retraced if one.function == "outer" and one.at.line == 22]
+    assert again.traces <= 1
+    assert again.found + again.traces >= 1
