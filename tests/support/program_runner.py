@@ -16,8 +16,8 @@ SCRIPT = Path(__file__).parent / "run_programs.py"
 class Runner:
     """A process with JAX that runs one program after another."""
 
-    def __init__(self) -> None:
-        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    def __init__(self, **environment: str) -> None:
+        environment = {**os.environ, "JAX_PLATFORMS": "cpu", **environment}
         self.process = subprocess.Popen(
             [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )

@@ -12,6 +12,7 @@ from jaxscope.ide import new_argument
 from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
 from jaxscope.refactor import (
+    compute_at_once,
     debug_print,
     donate,
     drop_static,
@@ -19,6 +20,7 @@ from jaxscope.refactor import (
     hoist_argument,
     hoist_jit,
     make_hashable,
+    return_state,
     strong_type,
 )
 from jaxscope.refactor.change import Hoist, Refusal
@@ -80,6 +82,13 @@ def _strong_type(project: Project, finding: Finding) -> SourceChange | Refusal:
     return strong_type.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
 
 
+def _return_state(project: Project, finding: Finding) -> SourceChange | Refusal:
+    model = project.model(finding.path)
+    if model is not None and compute_at_once.memo_at(model, finding.range):
+        return compute_at_once.plan(project, finding.path, finding.range)
+    return return_state.plan(project, finding.path, finding.range)
+
+
 _PLANNERS: dict[str, Planner] = {
     "array-to-argument": _to_argument,
     "donate": _donate,
@@ -89,12 +98,15 @@ _PLANNERS: dict[str, Planner] = {
     "scalar-to-argument": _scalar_to_argument,
     "make-hashable": _make_hashable,
     "debug-print": _debug_print,
+    "return-state": _return_state,
     "value-to-argument": partial(_to_argument, changes=True),
 }
 """By `FixOffer.kind`."""
 _RAISING = frozenset(("make-hashable",))
 """Kinds of fixes of calls that raise as they are, so that the program need not give what it gave."""
-_MENDS = frozenset(("value-to-argument", "debug-print"))
+_ARGUMENTS = frozenset(("array-to-argument", "value-to-argument", "scalar-to-argument"))
+"""Kinds of fixes that make an argument of what was captured."""
+_MENDS = frozenset(("value-to-argument", "debug-print", "return-state"))
 """Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
 
 
@@ -286,6 +298,10 @@ def rejection(reply: VerifyReply | Failure, finding: Finding) -> str | None:
         return None if reply.kind in ("unsupported", "no-jax") else _sentence(reply.message)
     if not reply.imports:
         default = f"{finding.function} could no longer be imported"
+    elif _is_of("return-state", finding):
+        if reply.results_equal is not False:
+            return None  # the compiled function has more results, as it should
+        default = "what the program gives would be neither what it gave nor what it gives without `jit`"
     elif reply.constant_gone is False:
         default = f"`{finding.name}` would still be compiled into {finding.function}"
     elif reply.avals_equal is False:
@@ -295,6 +311,10 @@ def rejection(reply: VerifyReply | Failure, finding: Finding) -> str | None:
     else:
         return None
     return _sentence(reply.detail or default)
+
+
+def _is_of(kind: str, finding: Finding) -> bool:
+    return any(offer.kind == kind for offer in finding.fixes)
 
 
 def weakest(replies: Sequence[VerifyReply | Failure]) -> VerifyReply | Failure:
@@ -321,16 +341,31 @@ def unproved(change: SourceChange, reply: VerifyReply | Failure | None) -> Refus
 def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], why_not: str = "") -> str:
     """What to say once the change was written. `why_not`: why it was not verified, where it was not."""
     names = [finding.name for finding in findings]
-    what = f"{names[0]} is now an argument" if len(names) == 1 else f"{len(names)} captured arrays are now arguments"
-    head = f"{what} of {findings[0].function}."
+    arguments = all(any(offer.kind in _ARGUMENTS for offer in finding.fixes) for finding in findings)
+    if not arguments:
+        titles = dict.fromkeys(finding.fixes[0].title for finding in findings if finding.fixes)
+        head = f"Done in {findings[0].function}: {'; '.join(titles)}."
+    else:
+        what = (
+            f"{names[0]} is now an argument" if len(names) == 1 else f"{len(names)} captured arrays are now arguments"
+        )
+        head = f"{what} of {findings[0].function}."
     if isinstance(reply, Failure):
         why_not = reply.message
     if not isinstance(reply, VerifyReply):
         return f"{head} Not verified: {_sentence(why_not)}" if why_not else f"{head} Not verified."
+    if not arguments or (reply.constant_gone is None and reply.results_equal):
+        seen = "Run again: results as they were, or as without `jit`." if _MENDS & _kinds(findings) else ""
+        seen = seen or f"Run again: {_output(reply)}."
+        return f"{head} {seen}" if reply.results_equal else f"{head} Not verified: no results were compared."
     if reply.constant_gone is None:
         return f"{head} Not verified: no shapes are known for {findings[0].function}."
     gone = "constant gone" if len(names) == 1 else "constants gone"
     return f"{head} Traced again: {', '.join(part for part in (gone, _output(reply)) if part)}.{_how(reply)}"
+
+
+def _kinds(findings: Sequence[Finding]) -> set[str]:
+    return {offer.kind for finding in findings for offer in finding.fixes}
 
 
 def _output(reply: VerifyReply) -> str:

@@ -35,6 +35,16 @@ def finding_of(
     )
 
 
+def kept_outside(effect: Effect) -> tuple[FixOffer, ...]:
+    """The fix for a traced value that is kept, where it can be one."""
+    if effect.kind == "yield" or effect.stored != "tracer":
+        return ()
+    if effect.inner is not None and (effect.kind == "cache" or effect.guarded):
+        return (FixOffer(f"Compute `{effect.inner.name}` at once while tracing", "return-state", "safe"),)
+    offered = effect.inner is None and effect.sure
+    return (FixOffer(f"Return the value, and keep `{effect.name}` outside", "return-state", "safe"),) if offered else ()
+
+
 def related_of(effect: Effect) -> tuple[Related, ...]:
     """Where what is changed was made, and where it is handed to the function that changes it."""
     found = []

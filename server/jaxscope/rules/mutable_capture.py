@@ -39,8 +39,8 @@ A container that is filled is returned instead, and filled by the caller.
 
 ## Fix safety
 
-A container that is only read can be passed as an argument, if its leaves are numbers or arrays. One that is filled has
-to be returned, which changes what the function returns: no fix is offered.
+A container that is only read can be passed as an argument, if its leaves are numbers or arrays. What is put into one is
+returned, and put in by a function of the old name around the compiled one; a memo is computed at once while tracing.
 
 ## Limits
 
@@ -54,7 +54,7 @@ import ast
 from collections.abc import Iterator
 
 from jaxscope.rules.base import Context, Rule
-from jaxscope.rules.effect_findings import INFERRED, finding_of, function_of, once_each, related
+from jaxscope.rules.effect_findings import INFERRED, finding_of, function_of, kept_outside, once_each, related
 from jaxscope.rules.finding import Finding, FixOffer, Severity
 from jaxscope.semantics.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel
@@ -82,7 +82,7 @@ def _filled(model: FileModel) -> Iterator[Finding]:
         level = _level(effect)
         if level is not None:
             message = f"`{effect.name}` is filled while {function_of(model, effect)} is traced: once per trace, not"
-            yield finding_of(model, NAME, effect, level, f"{message} once per call")
+            yield finding_of(model, NAME, effect, level, f"{message} once per call", kept_outside(effect))
 
 
 def _level(effect: Effect) -> Severity | None:
@@ -131,7 +131,7 @@ def _stale_finding(model: FileModel, stale: Stale, name: str) -> Finding:
         None,
         stale.via,
         (related(stale.change, "changed here"),),
-        () if broken else (FixOffer(f"Pass `{name}` as an argument", "value-to-argument", "unsafe"),),
+        () if broken else (FixOffer(f"Pass `{name}` as an argument", "value-to-argument", "safe"),),
         "This part of the file does not parse at the moment." if broken else None,
     )
 

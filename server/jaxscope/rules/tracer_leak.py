@@ -42,7 +42,10 @@ A table that does not depend on the arguments can be computed before the first c
 
 ## Fix safety
 
-The value has to be returned and stored by the caller, which changes what the function returns: no fix is offered.
+The value is returned, and a function of the old name around the compiled one stores it: no call changes, and what the
+function reads of the object is passed in. It is refused where the value is stored in some of the ways through the
+function only, or by a function that it calls. A memo of values that do not depend on the arguments is computed at once
+while tracing, with `jax.ensure_compile_time_eval()`.
 
 ## Limits
 
@@ -57,7 +60,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
-from jaxscope.rules.effect_findings import INFERRED, finding_of, function_of, once_each
+from jaxscope.rules.effect_findings import INFERRED, finding_of, function_of, kept_outside, once_each
 from jaxscope.rules.finding import Finding, Severity
 from jaxscope.semantics.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel, squeezed
@@ -99,7 +102,7 @@ def _leaks(effect: Effect) -> bool:
 
 def _finding(model: FileModel, effect: Effect) -> Finding:
     level: Severity = "warning" if effect.sure else "hint"
-    return finding_of(model, NAME, effect, level, _message(model, effect))
+    return finding_of(model, NAME, effect, level, _message(model, effect), kept_outside(effect))
 
 
 def _message(model: FileModel, effect: Effect) -> str:

@@ -61,7 +61,14 @@ class Values:
 
     def computes_at_once(self, function: Scope) -> bool:
         """Does it ask JAX to compute with values while it is traced?"""
-        return any(last_name(call.func) == _AT_ONCE for call, _ in function.calls)
+        decorators = getattr(function.node, "decorator_list", ())
+        called = [call.func for call, _ in function.calls] + [getattr(one, "func", one) for one in decorators]
+        return any(last_name(one) == _AT_ONCE for one in called)
+
+    def takes_tracers(self, function: Scope) -> bool:
+        """Is any of its parameters a tracer, in the calls of the traced code?"""
+        frame = self.frames.frames.get(function)
+        return frame is None or any(self._parameter(name, function) for name in frame.parameters or {})
 
     def returns_tracers(self, function: Scope) -> bool:
         """Has a function of the traced code results that are tracers?"""
