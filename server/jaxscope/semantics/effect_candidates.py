@@ -14,6 +14,7 @@ from typing import Literal
 
 from jaxscope.semantics.scope_builder import last_name
 from jaxscope.semantics.scopes import Scope, facts_of
+from jaxscope.source.module import Chunk
 
 Kind = Literal["name", "attribute", "item", "method", "call", "yield", "cache"]
 
@@ -61,7 +62,7 @@ def candidates_of(function: Scope) -> tuple[Candidate, ...]:
 def _of_function(function: Scope) -> Iterator[Candidate]:
     node = function.function_node
     body = node.body if isinstance(node.body, list) else [node.body]
-    if _asks_whether_traced(body):
+    if _may_ask(function.chunk) and _asks_whether_traced(body):
         return
     for decorator in getattr(node, "decorator_list", ()):
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -69,6 +70,14 @@ def _of_function(function: Scope) -> Iterator[Candidate]:
             yield Candidate("cache", decorator, called, function)
     for item, scope in _nodes(body, function):
         yield from _of_node(item, scope, function)
+
+
+def _may_ask(chunk: Chunk) -> bool:
+    """Is any of the names in the text? To walk through every function takes longer."""
+    found: bool | None = chunk.facts.get("may_ask")
+    if found is None:
+        found = chunk.facts["may_ask"] = _GUARDS.search(chunk.text) is not None
+    return found
 
 
 def _asks_whether_traced(body: list[ast.stmt] | list[ast.expr]) -> bool:
