@@ -117,9 +117,9 @@ def test_reasons_agree_with_jax(name: str, tmp_path: Path) -> None:
         assert f" of {parameter}: " in cause
         assert old in cause.replace("~", "")
         assert new is None or new.split("(")[0] in cause.replace("~", "")
-    elif "keyword arg" in why or "key sets: {'y'}" in why:
+    elif "keyword arg" in why or "key sets: {'y'}" in why or "kwargs with keys ['y']" in why:
         assert "keyword" in cause or "is given as well" in cause
-    elif "Static(" in why:
+    elif "Static(" in why or "value of static" in why:
         assert cause.startswith("static ")
     elif "pytree" in why:
         assert "is given as well" in cause
