@@ -1,7 +1,8 @@
 """Runs small programs one after another in one process: JSON in, JSON out, one line each.
 
-In: `{"files": {"module": file text, …}}`. Out: what `main()` of `case` returned (without one: its global arrays), and
-whether an array of at least `BYTES` became a constant of a compiled program, which JAX itself says by a warning.
+In: `{"files": {"module": file text, "package/module": …}}`. Out: what `main()` of `case` returned (without one: its
+global arrays), and whether an array of at least `BYTES` became a constant of a compiled program, which JAX itself says
+by a warning.
 In: `{"before": files, "after": files}`. Out: how they differ in what they compile and in what they call it with.
 Nothing of theirs is compiled, which would take most of the time.
 """
@@ -120,7 +121,9 @@ def imported(files: dict[str, str]) -> Iterator[ModuleType]:
     """The module `case` of a program, as long as its files are there."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
-            with open(os.path.join(folder, f"{name}.py"), "w", encoding="utf-8", newline="") as stream:
+            path = os.path.join(folder, f"{name}.py")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8", newline="") as stream:
                 stream.write(text)
         sys.path.insert(0, folder)
         importlib.invalidate_caches()
@@ -128,8 +131,9 @@ def imported(files: dict[str, str]) -> Iterator[ModuleType]:
             yield importlib.import_module("case")
         finally:
             sys.path.remove(folder)
-            for name in files:
-                sys.modules.pop(name, None)
+            for name in [*sys.modules]:
+                if name.partition(".")[0] in {each.partition("/")[0] for each in files}:
+                    del sys.modules[name]
 
 
 def answer(request: dict[str, dict[str, str]]) -> dict[str, object]:

@@ -19,7 +19,7 @@ from jaxscope.refactor.compiled_result import hoist_compiled_result
 from jaxscope.refactor.contents import Contents
 from jaxscope.refactor.default_value import default_of, hoist_default
 from jaxscope.refactor.layout import FunctionNode
-from jaxscope.refactor.made_inside import hoist_made
+from jaxscope.refactor.made_inside import hoist_inline, hoist_made
 from jaxscope.refactor.method import hoist_from_method
 from jaxscope.refactor.names import enclosing
 from jaxscope.refactor.references import Files
@@ -59,10 +59,7 @@ class _Planner:
         self.function = function
         self.name = name
         self.line = line
-        expression = split_expression(name)
-        if expression is None:
-            raise Refused(f"`{name}` is not a name that could be passed.", path, line or 1)
-        self.root, self.links = expression
+        self.root, self.links = split_expression(name) or ("", ())
 
     def plan(self) -> SourceChange:
         change = hoist_bound(
@@ -72,6 +69,8 @@ class _Planner:
             return change
         target = self._target()
         node = target.function_node
+        if not self.root:
+            return hoist_inline(self.files, self.compiled, self.file, node, self.name, line=self.line)
         read = self._read(target)
         if read is None:
             made = hoist_made(self.files, self.compiled, self.file, node, self.root)

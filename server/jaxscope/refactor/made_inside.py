@@ -17,9 +17,9 @@ from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.names import File, identifiers
 from jaxscope.refactor.references import Files
 from jaxscope.refactor.staged import hoist_staged
-from jaxscope.refactor.syntax import insert_before, starts_own_line
+from jaxscope.refactor.syntax import insert_before, replace, starts_own_line
 from jaxscope.refactor.thread_through import Threading
-from jaxscope.refactor.value import Value
+from jaxscope.refactor.value import Value, inside
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Span
 
@@ -88,24 +88,56 @@ def _check_call(file: File, call: ast.Call, name: str) -> None:
 def _change(files: Files, compiled: Compiled, file: File, node: FunctionNode, statement: ast.Assign) -> SourceChange:
     layout, target = file.layout, statement.targets[0]
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(target, ast.Name)
-    name = target.id
-    top: ast.AST = node
-    while top not in file.tree.body:
-        top = file.parents[top]
-    assert isinstance(top, ast.stmt)
     start, end = layout.line_start(layout.start(statement)), layout.line_end(layout.end(statement))
     rest = layout.text[layout.end(statement) : end].strip()
-    if not starts_own_line(layout, statement) or not starts_own_line(layout, top) or rest or len(node.body) < 2:
-        raise file.refuse(f"`{name}` shares its line with something else.", statement)
-    wanted = (f"{node.name}_{name}".upper(), f"_{node.name}_{name}".upper())
-    constant = next((word for word in wanted if word not in identifiers(file.tree)), None)
-    if constant is None:
-        raise file.refuse(f"There is no free name for `{name}`.", statement)
-    threading = Threading(files, compiled, Value(file, file.top, constant, (), new=True), by_keyword=False)
-    threading.chosen[node] = name
-    made = layout.text[layout.start(statement.value) : layout.end(statement.value)]
+    if not starts_own_line(layout, statement) or rest or len(node.body) < 2:
+        raise file.refuse(f"`{target.id}` shares its line with something else.", statement)
+    threading = _threading(files, compiled, file, node, name=target.id, made=statement.value)
     after = end + len(layout.newline) if layout.text.startswith(layout.newline, end) else end
-    threading.edits.add(file, insert_before(layout, top, [f"{constant} = {made}"], blank=2))
     threading.edits.add(file, [Edit(Span(start, after), "")])
     threading.run(file, node)
     return threading.edits.change()
+
+
+def hoist_inline(
+    files: Files, compiled: Compiled, file: File, node: FunctionNode, text: str, *, line: int | None
+) -> SourceChange:
+    """The change for an array that is made within an expression, where its elements are not needed. Raises Refused."""
+    calls = [call for call in ast.walk(node) if isinstance(call, ast.Call) and ast.unparse(call) == text]
+    found = [call for call in calls if inside(file.scope_of(call), file.scope(node))]
+    found = [call for call in found if call.lineno == line] or found
+    if len(found) != 1 or isinstance(node, ast.Lambda):
+        raise file.refuse(f"`{text}` is not a name that could be passed.", found[0] if found else node)
+    call = found[0]
+    _check_constant(file, call, text)
+    Concreteness(files, file, text, None).check(call)
+    word, taken = (file.dotted(call.func) or "array").rpartition(".")[2], identifiers(node)
+    name = next(n for n in (word + "_" * k for k in range(99)) if n not in taken)
+    threading = _threading(files, compiled, file, node, name=name, made=call)
+    threading.edits.add(file, [replace(file.layout, call, name)])
+    threading.run(file, node)
+    return threading.edits.change()
+
+
+def _threading(
+    files: Files,
+    compiled: Compiled,
+    file: File,
+    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    *,
+    name: str,
+    made: ast.expr,
+) -> Threading:
+    """The beginning of a change: the array is made before the function, whose parameter is called `name`."""
+    layout, top = file.layout, file.statement(node)
+    while top not in file.tree.body:
+        top = file.statement(file.parents[top])
+    wanted = (f"{node.name}_{name}".upper(), f"_{node.name}_{name}".upper())
+    constant = next((word for word in wanted if word not in identifiers(file.tree)), None)
+    if constant is None or not starts_own_line(layout, top):
+        raise file.refuse(f"There is no place or free name for `{name}`.", made)
+    threading = Threading(files, compiled, Value(file, file.top, constant, (), new=True), by_keyword=False)
+    threading.chosen[node] = name
+    text = layout.text[layout.start(made) : layout.end(made)]
+    threading.edits.add(file, insert_before(layout, top, [f"{constant} = {text}"], blank=2))
+    return threading

@@ -147,12 +147,22 @@ class Files:
         if not binding.attribute:
             path = resolve(file.path, binding.module, binding.level)
             return (path, None) if path else None
-        inner = f"{binding.module}.{binding.attribute}" if binding.module else binding.attribute
-        path = resolve(file.path, inner, binding.level)
-        if path:
-            return path, None
+        inner = self._inner(file, binding)
         path = resolve(file.path, binding.module, binding.level)
+        if inner and not (path and self._binds_other(path, binding.attribute, inner)):
+            return inner, None
         return (path, binding.attribute) if path else None
+
+    def _inner(self, file: File, binding: Binding) -> str | None:
+        """The module that `from package import name` means where `name` is no more than a module."""
+        dotted = f"{binding.module}.{binding.attribute}" if binding.module else binding.attribute
+        return self.project.resolve(file.path, dotted, binding.level)
+
+    def _binds_other(self, package: str, name: str, module: str) -> bool:
+        """Does the package give the name of its module to something else, as `from .f import f` does?"""
+        file = self.readable(package)
+        bound = file.top.bindings.get(name, []) if file else []
+        return any(b.kind != "import" or (b.attribute and self._inner(file, b) != module) for b in bound if file)
 
     def module_prefixes(self, file: File, path: str) -> list[tuple[Scope, str]]:
         """Dotted names by which `file` calls the module at `path`: (scope of the first name, dotted name)."""
