@@ -54,6 +54,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 from jaxscope.rules.base import Context, Rule
 from jaxscope.rules.effect_findings import finding_of, function_of, once_each
@@ -73,6 +74,12 @@ _SAYS: dict[Impurity, str] = {
     "input": "asks while {function} is traced: " + _ONCE,
     "count": "counts while {function} is traced: " + _ONCE,
 }
+_EXPLAINS: dict[Impurity | None, str] = {
+    "random": "New numbers for each call come from a `jax.random` key, which each caller has to give.",
+    "time": "The time of a call can only be read outside, and given as an argument.",
+    None: "What changes with each call has to be an argument and a result, or be changed where the function is called.",
+}
+"""Why there is no fix, and what to write instead."""
 _TELLS = ("print", "log")
 _TRACES = re.compile(r"trac|compil", re.IGNORECASE)
 """Names of what counts traces, which is right where it is."""
@@ -92,7 +99,9 @@ class SideEffect(Rule):
             level = _level(effect)
             if level is not None:
                 fixes = (_PRINT,) if effect.name == "print" and effect.stored == "tracer" and effect.shown else ()
-                found.append(finding_of(model, NAME, effect, level, _message(model, effect), fixes))
+                finding = finding_of(model, NAME, effect, level, _message(model, effect), fixes)
+                why = None if fixes else finding.refused or _EXPLAINS.get(effect.call)
+                found.append(replace(finding, refused=why))
         return once_each(found)
 
 
