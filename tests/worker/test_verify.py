@@ -35,9 +35,8 @@ def verify(tmp_path: Path, before: str, after: str, **fields: Any) -> Any:
     entries = fields.pop("entries", ("run",))
     first = request(project, entries=entries, **fields.get("first", {}))
     second = request(project, entries=entries, text=after, **fields.get("second", {}))
-    request_ = VerifyRequest(
-        first, second, fields.get("function", "f"), fields.get("constant", "W"), fields.get("others", ())
-    )
+    others, results = fields.get("others", ()), fields.get("results", "same")
+    request_ = VerifyRequest(first, second, fields.get("function", "f"), fields.get("constant", "W"), others, results)
     with Worker(project) as worker:
         return worker.request(request_)
 
@@ -253,3 +252,65 @@ def test_another_array_is_donated(tmp_path: Path) -> None:
     after = before.replace("def f(n, x)", "def f(n, W, x)").replace("f(1, jnp", "f(1, W, jnp")
     assert verify(tmp_path, before, after.replace("argnums=1", "argnums=2")).programs_equal is True
     assert verify(tmp_path, before, after).programs_equal is False
+
+
+STALE = """\
+import jax
+
+scale = 2.0
+
+
+@jax.jit
+def f(x):
+    return scale * x
+
+
+def run():
+    global scale
+    scale, first = 2.0, f(3.0)
+    scale = 5.0
+    return {"first": first, "second": f(3.0)}
+"""
+FRESH = (
+    STALE.replace("def f(x)", "def f(x, scale)")
+    .replace("scale, first = 2.0, f(3.0)", "scale = 2.0\n    first = f(3.0)")
+    .replace("f(3.0)", "f(3.0, scale)")
+)
+
+
+@pytest.mark.parametrize("results", ["same", "eager"])
+def test_what_was_out_of_date_may_change(tmp_path: Path, results: str) -> None:
+    reply = verify(tmp_path, STALE, FRESH, constant="scale", results=results)
+    assert reply.values_equal is (results == "eager")
+
+
+def test_only_into_what_is_right(tmp_path: Path) -> None:
+    wrong = FRESH.replace("f(3.0, scale)}", "f(4.0, scale)}")
+    reply = verify(tmp_path, STALE, wrong, constant="scale", results="eager")
+    assert reply.values_equal is False and "['second']" in reply.detail
+
+
+KEPT = """\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def f(x):
+    return x + 1
+
+
+def run():
+    x = old = jnp.ones(3)
+    x = f(x)
+    return {"x": x, "deleted": old.is_deleted()}
+"""
+DONATED = KEPT.replace("@jax.jit", "from functools import partial\n\n\n@partial(jax.jit, donate_argnums=0)")
+
+
+@pytest.mark.parametrize("results", ["same", "arrays"])
+def test_a_buffer_given_away(tmp_path: Path, results: str) -> None:
+    reply = verify(tmp_path, KEPT, DONATED, constant="x", results=results)
+    assert reply.values_equal is (results == "arrays")
+    lost = DONATED.replace("x + 1", "x + 2")
+    assert verify(tmp_path, KEPT, lost, constant="x", results=results).values_equal is False

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import takewhile
+from typing import Literal
 
 from jaxscope.ide import new_argument
 from jaxscope.ide.remap import LineMap
@@ -108,6 +109,13 @@ _ARGUMENTS = frozenset(("array-to-argument", "value-to-argument", "scalar-to-arg
 """Kinds of fixes that make an argument of what was captured."""
 _MENDS = frozenset(("value-to-argument", "debug-print", "return-state"))
 """Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
+
+_RESULTS: dict[str, Literal["eager", "arrays"]] = {
+    "value-to-argument": "eager",
+    "return-state": "eager",
+    "donate": "arrays",
+}
+"""What the program must give after a fix of a kind that does not leave all as it was (`VerifyRequest.results`)."""
 
 
 def fixable(finding: Finding) -> bool:
@@ -274,7 +282,9 @@ def verification(
     signatures = new_argument.in_signatures(model, changed, before.declared, after.declared, [finding, *others])
     after = dataclasses.replace(after, declared=signatures)
     also = tuple(Hoisted(other.function, other.name) for other in others)
-    return VerifyRequest(before, after, finding.function, finding.name, also)
+    request = VerifyRequest(before, after, finding.function, finding.name, also)
+    kinds = (_RESULTS[offer.kind] for offer in finding.fixes if offer.kind in _RESULTS)
+    return dataclasses.replace(request, results=next(kinds, "same"))
 
 
 def witness(workspace: Workspace, finding: Finding) -> str:

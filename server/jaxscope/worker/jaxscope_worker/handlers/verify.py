@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
 import numpy as np
 
 from .. import comparing, jax_compat
@@ -30,12 +31,25 @@ def handle(session: Session, request: VerifyRequest, progress: Report) -> Verify
     if not after.imported:
         failed = VerifyReply(False, None, None, None, f"importing it would fail: {_why(after.reply)}")
         return replace(failed, others=(failed,) * len(request.others))
-    results = _values_equal(before, after)
-    if results[0] is False and after.reply.failure is None and not _repeats(before, request.before, progress):
-        results = None, "the results differ from run to run, so they were not compared"
+    results = _results(before, after, request, progress)
     programs = Programs(before.programs, after.programs)
     first, *others = (_reply(before, after, target, programs, results) for target in targets)
     return replace(first, others=tuple(others))
+
+
+def _results(before: _Ran, after: _Ran, request: VerifyRequest, progress: Report) -> tuple[bool | None, str]:
+    """Do the entries return what they should?"""
+    results = _values_equal(before, after, "arrays" if request.results == "arrays" else "same")
+    if results[0] is not False or after.reply.failure is not None:
+        return results
+    if request.results == "eager":
+        with jax.disable_jit():
+            eager = _run(request.before, "before, not compiled", progress)
+        if eager.reply.failure is None and _values_equal(eager, after, "eager")[0]:
+            return True, ""
+    if not _repeats(before, request.before, progress):
+        return None, "the results differ from run to run, so they were not compared"
+    return results
 
 
 def _reply(
@@ -143,12 +157,12 @@ def _types(out: tuple[str, ...]) -> str:
     return out[0] if len(out) == 1 else f"({', '.join(out)})"
 
 
-def _values_equal(before: _Ran, after: _Ran) -> tuple[bool | None, str]:
+def _values_equal(before: _Ran, after: _Ran, results: str = "same") -> tuple[bool | None, str]:
     known: bool | None = None
     for entry, result in before.results.items():
         if entry not in after.results:
             return False, f"{entry}() would fail: {_why(after.reply)}"
-        same, how = comparing.equal(result, after.results[entry])
+        same, how = comparing.equal(result, after.results[entry], results)
         if same is False:
             return False, f"what {entry}() returns {how}"
         known = known or same
