@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import partial
 from itertools import takewhile
-from typing import Literal
 
-from jaxscope.ide import new_argument
+from jaxscope.ide import fix_kinds, new_argument
 from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
-from jaxscope.refactor import (
-    compute_at_once,
-    debug_print,
-    donate,
-    drop_static,
-    factory_argument,
-    hoist_argument,
-    hoist_jit,
-    make_hashable,
-    return_state,
-    strong_type,
-)
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.semantics.model import FileModel
@@ -39,88 +25,10 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
     VerifyRequest,
 )
 
-Planner = Callable[[Project, Finding], SourceChange | Refusal]
-
-
-def _to_argument(project: Project, finding: Finding, changes: bool = False) -> SourceChange | Refusal:
-    """`changes`: the value is another at times, and every call is to see that of its moment."""
-    line = finding.range.start.line
-    change = hoist_argument.plan(project, finding.path, finding.function, finding.name, line, changes=changes)
-    if not isinstance(change, Refusal):
-        return new_argument.in_comments(project, finding, change)
-    model = project.model(finding.path)
-    if model is not None and model.function(finding.function) is None:
-        reason = f"`{finding.function}` is in another file, and a fix does not go through helpers of other files"
-        return Refusal(reason, finding.path, finding.range.start.line)
-    return change
-
-
-def _donate(project: Project, finding: Finding) -> SourceChange | Refusal:
-    return donate.plan(project, finding.path, finding.range, finding.fixes[0].about)
-
-
-def _debug_print(project: Project, finding: Finding) -> SourceChange | Refusal:
-    return debug_print.plan(project, finding.path, finding.range)
-
-
-def _hoist_jit(project: Project, finding: Finding) -> SourceChange | Refusal:
-    return hoist_jit.plan(project, finding.path, finding.range)
-
-
-def _drop_static(project: Project, finding: Finding) -> SourceChange | Refusal:
-    return drop_static.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
-
-
-def _scalar_to_argument(project: Project, finding: Finding) -> SourceChange | Refusal:
-    return factory_argument.plan(project, finding.path, finding.range)
-
-
-def _make_hashable(project: Project, finding: Finding) -> SourceChange | Refusal:
-    return make_hashable.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
-
-
-def _strong_type(project: Project, finding: Finding) -> SourceChange | Refusal:
-    return strong_type.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
-
-
-def _return_state(project: Project, finding: Finding) -> SourceChange | Refusal:
-    model = project.model(finding.path)
-    if model is not None and compute_at_once.memo_at(model, finding.range):
-        return compute_at_once.plan(project, finding.path, finding.range)
-    return return_state.plan(project, finding.path, finding.range)
-
-
-_PLANNERS: dict[str, Planner] = {
-    "array-to-argument": _to_argument,
-    "donate": _donate,
-    "hoist-jit": _hoist_jit,
-    "drop-static": _drop_static,
-    "strong-type": _strong_type,
-    "scalar-to-argument": _scalar_to_argument,
-    "make-hashable": _make_hashable,
-    "debug-print": _debug_print,
-    "return-state": _return_state,
-    "value-to-argument": partial(_to_argument, changes=True),
-}
-"""By `FixOffer.kind`."""
-_RAISING = frozenset(("make-hashable",))
-"""Kinds of fixes of calls that raise as they are, so that the program need not give what it gave."""
-_ARGUMENTS = frozenset(("array-to-argument", "value-to-argument", "scalar-to-argument"))
-"""Kinds of fixes that make an argument of what was captured."""
-_MENDS = frozenset(("value-to-argument", "debug-print", "return-state"))
-"""Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
-
-_RESULTS: dict[str, Literal["eager", "arrays"]] = {
-    "value-to-argument": "eager",
-    "return-state": "eager",
-    "donate": "arrays",
-}
-"""What the program must give after a fix of a kind that does not leave all as it was (`VerifyRequest.results`)."""
-
 
 def fixable(finding: Finding) -> bool:
     """Is there a fix that can be planned here?"""
-    return any(offer.kind in _PLANNERS for offer in finding.fixes)
+    return any(offer.kind in fix_kinds.PLANNERS for offer in finding.fixes)
 
 
 def safe(workspace: Workspace, path: str) -> list[Finding]:
@@ -129,11 +37,12 @@ def safe(workspace: Workspace, path: str) -> list[Finding]:
     A hint only says that something may be so.
     """
     least = SEVERITIES.index("warning")
+    unchanging = fix_kinds.PLANNERS.keys() - fix_kinds.MENDING
     return [
         item
         for item in workspace.findings(path)
         if SEVERITIES.index(item.severity) >= least
-        and any(offer.kind in _PLANNERS.keys() - _MENDS and offer.safety == "safe" for offer in item.fixes)
+        and any(offer.kind in unchanging and offer.safety == "safe" for offer in item.fixes)
     ]
 
 
@@ -242,8 +151,8 @@ def _alike(one: str, other: str) -> int:
 
 def _plan(project: Project, finding: Finding) -> SourceChange | Refusal:
     for offer in finding.fixes:
-        if offer.kind in _PLANNERS:
-            return _PLANNERS[offer.kind](project, finding)
+        if offer.kind in fix_kinds.PLANNERS:
+            return fix_kinds.PLANNERS[offer.kind](project, finding)
     reason = finding.refused or f"there is no fix for {finding.rule} here"
     return Refusal(reason, finding.path, finding.range.start.line)
 
@@ -283,7 +192,7 @@ def verification(
     after = dataclasses.replace(after, declared=signatures)
     also = tuple(Hoisted(other.function, other.name) for other in others)
     request = VerifyRequest(before, after, finding.function, finding.name, also)
-    kinds = (_RESULTS[offer.kind] for offer in finding.fixes if offer.kind in _RESULTS)
+    kinds = (fix_kinds.RESULTS[offer.kind] for offer in finding.fixes if offer.kind in fix_kinds.RESULTS)
     return dataclasses.replace(request, results=next(kinds, "same"))
 
 
@@ -316,7 +225,7 @@ def rejection(reply: VerifyReply | Failure, finding: Finding) -> str | None:
         default = f"`{finding.name}` would still be compiled into {finding.function}"
     elif reply.avals_equal is False:
         default = f"the output of {finding.function} would change its type"
-    elif reply.values_equal is False and all(offer.kind not in _RAISING for offer in finding.fixes):
+    elif reply.values_equal is False and all(offer.kind not in fix_kinds.RAISING for offer in finding.fixes):
         default = f"the values that {finding.function} returns would change"
     else:
         return None
@@ -351,7 +260,7 @@ def unproved(change: SourceChange, reply: VerifyReply | Failure | None) -> Refus
 def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], why_not: str = "") -> str:
     """What to say once the change was written. `why_not`: why it was not verified, where it was not."""
     names = [finding.name for finding in findings]
-    arguments = all(any(offer.kind in _ARGUMENTS for offer in finding.fixes) for finding in findings)
+    arguments = all(any(offer.kind in fix_kinds.ARGUMENTS for offer in finding.fixes) for finding in findings)
     if not arguments:
         titles = dict.fromkeys(finding.fixes[0].title for finding in findings if finding.fixes)
         head = f"Done in {findings[0].function}: {'; '.join(titles)}."
@@ -365,7 +274,7 @@ def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], wh
     if not isinstance(reply, VerifyReply):
         return f"{head} Not verified: {_sentence(why_not)}" if why_not else f"{head} Not verified."
     if not arguments or (reply.constant_gone is None and reply.results_equal):
-        seen = "Run again: results as they were, or as without `jit`." if _MENDS & _kinds(findings) else ""
+        seen = "Run again: results as they were, or as without `jit`." if fix_kinds.MENDING & _kinds(findings) else ""
         seen = seen or f"Run again: {_output(reply)}."
         return f"{head} {seen}" if reply.results_equal else f"{head} Not verified: no results were compared."
     if reply.constant_gone is None:

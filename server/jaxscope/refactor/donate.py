@@ -26,11 +26,32 @@ def plan(project: Project, path: str, place: Range, parameters: tuple[str, ...])
         files = Files(project)
         file = files.get(path)
         application, positional = compiled_at(file, place)
+        _check_uses(files, file, application)
         edits = Edits()
         edits.add(file, _donated(files, file, application, _options(file, application, positional, parameters)))
         return edits.change()
     except Refused as refused:
         return refused.refusal
+
+
+def _check_uses(files: Files, file: File, application: Application) -> None:
+    """Raises Refused where the function is used out of sight: the old value may be wanted there after the call."""
+    parent = file.parents.get(application.result)
+    if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
+        uses = files.of_function(file, parent)
+    elif isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        home = file.lookup(file.scope_of(parent.targets[0]), parent.targets[0].id)
+        uses = files.of_name(file, home, parent.targets[0].id) if home is not None else []
+    elif isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Attribute):
+        uses = files.of_attribute(parent.targets[0].attr)
+    else:
+        uses = []
+    for use in uses:
+        around = use.file.parents.get(use.node)
+        if use.file.path != file.path:
+            raise use.file.refuse("The function is used in this file too, where the old value may be wanted.", use.node)
+        if not (isinstance(around, ast.Call) and around.func is use.node):
+            raise use.file.refuse("The function is handed on here, to where the old value may be wanted.", use.node)
 
 
 def _options(

@@ -1,0 +1,102 @@
+"""The kinds of fixes that rules offer: who plans them, and what may differ after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+from jaxscope.ide import new_argument
+from jaxscope.refactor import (
+    compute_at_once,
+    debug_print,
+    donate,
+    drop_static,
+    factory_argument,
+    hoist_argument,
+    hoist_jit,
+    make_hashable,
+    return_state,
+    strong_type,
+)
+from jaxscope.refactor.change import Refusal
+from jaxscope.rules.finding import Finding
+from jaxscope.semantics.project import Project
+from jaxscope.text.edit import SourceChange
+
+Planner = Callable[[Project, Finding], SourceChange | Refusal]
+
+
+def _to_argument(project: Project, finding: Finding, changes: bool = False) -> SourceChange | Refusal:
+    """`changes`: the value is another at times, and every call is to see that of its moment."""
+    line = finding.range.start.line
+    change = hoist_argument.plan(project, finding.path, finding.function, finding.name, line, changes=changes)
+    if not isinstance(change, Refusal):
+        return new_argument.in_comments(project, finding, change)
+    model = project.model(finding.path)
+    if model is not None and model.function(finding.function) is None:
+        reason = f"`{finding.function}` is in another file, and a fix does not go through helpers of other files"
+        return Refusal(reason, finding.path, finding.range.start.line)
+    return change
+
+
+def _donate(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return donate.plan(project, finding.path, finding.range, finding.fixes[0].about)
+
+
+def _debug_print(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return debug_print.plan(project, finding.path, finding.range)
+
+
+def _hoist_jit(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return hoist_jit.plan(project, finding.path, finding.range)
+
+
+def _drop_static(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return drop_static.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
+
+
+def _scalar_to_argument(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return factory_argument.plan(project, finding.path, finding.range)
+
+
+def _make_hashable(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return make_hashable.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
+
+
+def _strong_type(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return strong_type.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
+
+
+def _return_state(project: Project, finding: Finding) -> SourceChange | Refusal:
+    model = project.model(finding.path)
+    if model is not None and compute_at_once.memo_at(model, finding.range):
+        return compute_at_once.plan(project, finding.path, finding.range)
+    return return_state.plan(project, finding.path, finding.range)
+
+
+PLANNERS: dict[str, Planner] = {
+    "array-to-argument": _to_argument,
+    "donate": _donate,
+    "hoist-jit": _hoist_jit,
+    "drop-static": _drop_static,
+    "strong-type": _strong_type,
+    "scalar-to-argument": _scalar_to_argument,
+    "make-hashable": _make_hashable,
+    "debug-print": _debug_print,
+    "return-state": _return_state,
+    "value-to-argument": partial(_to_argument, changes=True),
+}
+"""By `FixOffer.kind`."""
+RAISING = frozenset(("make-hashable",))
+"""Kinds of fixes of calls that raise as they are, so that the program need not give what it gave."""
+ARGUMENTS = frozenset(("array-to-argument", "value-to-argument", "scalar-to-argument"))
+"""Kinds of fixes that make an argument of what was captured."""
+MENDING = frozenset(("value-to-argument", "debug-print", "return-state"))
+"""Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
+RESULTS: dict[str, Literal["eager", "arrays"]] = {
+    "value-to-argument": "eager",
+    "return-state": "eager",
+    "donate": "arrays",
+}
+"""What the program must give after a fix of a kind that does not leave all as it was (`VerifyRequest.results`)."""
