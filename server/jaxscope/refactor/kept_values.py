@@ -46,6 +46,8 @@ class Keeping:
     def assigned(self, targets: list[ast.expr], name: str) -> Kept:
         """`self.last = h`, `global last; last = h`, and such as go on from the present value."""
         text = ast.unparse(targets[0])
+        if not isinstance(targets[0], ast.Name):  # a name is declared where it lives
+            self._known_outside(targets[0])
         places = self._own(text)
         loads = [one for one in places if isinstance(getattr(one, "ctx", None), ast.Load)]
         statements = [self.file.statement(one) for one in targets]
@@ -88,6 +90,7 @@ class Keeping:
         kept = Kept()
         for container in containers:
             statement, parent = self.file.statement(container), self.file.parents[container]
+            self._known_outside(parent if isinstance(parent, ast.Subscript) else container)
             self._runs_once(statement)
             if isinstance(parent, ast.Subscript):
                 self._item(kept, parent, statement)
@@ -170,6 +173,14 @@ class Keeping:
     def _whole(self, node: ast.expr) -> str:
         text = self.layout.source(node)
         return f"({text})" if "\n" in text else text
+
+    def _known_outside(self, target: ast.expr) -> None:
+        """Refuses names that mean something else, or nothing, to the caller, which writes the target as it stands."""
+        bindings = self.file.scope(self.node).bindings
+        for one in ast.walk(target):
+            bound = bindings.get(one.id, []) if isinstance(one, ast.Name) else []
+            if len(bound) > 1 or any(binding.kind != "parameter" for binding in bound):
+                raise self.file.refuse(f"`{ast.unparse(one)}` is known only here.", target)
 
     def _hand_out(self, kept: Kept, value: ast.expr) -> None:
         """Refuses what JAX cannot return."""

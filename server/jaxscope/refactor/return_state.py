@@ -20,6 +20,7 @@ from jaxscope.semantics.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.semantics.sites import Site
+from jaxscope.semantics.variables import begins_with
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Position, Range, Span
 
@@ -102,9 +103,11 @@ class _Plan:
             self._check_effect(effect)
 
     def _check_effect(self, effect: Effect) -> None:
-        at = self._at(effect)
         if effect.inner is not None:
-            raise self.file.refuse(f"`{effect.name}` is kept by `{effect.inner.qualname}`, a part of it.", at)
+            place = effect.at.place
+            reason = f"`{effect.name}` is kept by `{effect.inner.qualname}`, a part of it."
+            raise Refused(reason, place.path, place.range.start.line)
+        at = self._at(effect)
         if not effect.sure or effect.how in ("default-argument", ""):
             raise self.file.refuse(f"It is not certain what `{effect.name}` is.", at)
         text = ast.unparse(at)
@@ -117,7 +120,7 @@ class _Plan:
             if scope.is_function and scope not in self.site.function.walk():
                 for read in scope.reads:
                     whole: ast.expr = read.links[-1] if read.links else read.node
-                    if read.name == root and written(scope.chunk, whole).startswith(text):
+                    if read.name == root and begins_with(written(scope.chunk, whole), text):
                         raise self.file.refuse(f"`{scope.qualname}`, which it calls, reads `{text}`.", at)
 
     def _at(self, effect: Effect) -> ast.expr:
@@ -125,7 +128,10 @@ class _Plan:
         kind = type(effect.candidate.target)
         nodes = [one for one in ast.walk(self.node) if isinstance(one, kind) and isinstance(one, ast.expr)]
         wanted = ast.unparse(effect.candidate.target)
-        return next(one for one in nodes if self.layout.start(one) == offset and ast.unparse(one) == wanted)
+        found = next((one for one in nodes if self.layout.start(one) == offset and ast.unparse(one) == wanted), None)
+        if found is None:
+            raise self.file.refuse(f"It cannot be found where `{effect.name}` is kept.", self.node)
+        return found
 
     # -- the function
 
