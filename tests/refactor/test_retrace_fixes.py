@@ -100,12 +100,15 @@ def main():
         x = Trial(0.5).step(x)
     return x
 """
+HELPED = COUNTER.replace("@partial", "def more(n):\n    m = n + 1\n    return m\n\n\n@partial", 1)
+"""With a helper that gives back what it is given."""
 FIXED = {
     "static by name": COUNTER.format(options='static_argnames=("step",)', given="step=step"),
     "static by position": COUNTER.format(options="static_argnums=1", given="step"),
     "one of two static ones": COUNTER.format(options='static_argnames=["mode", "step"]', given="step"),
     "one of two static positions": COUNTER.format(options="static_argnums=(1, 2)", given="step"),
     "beside another option": COUNTER.format(options="donate_argnums=(), static_argnums=1", given="step + 1"),
+    "through a helper": HELPED.replace("(1 + step)", "more(step)").format(options="static_argnums=1", given="step"),
     "a method of self": METHOD.format(more=""),
     "a function that is made for each number": FACTORY.format(parameters="", decorator="jax.jit", result="w - lr * g"),
     "made for each number, with an option": FACTORY.format(
@@ -114,6 +117,12 @@ FIXED = {
     "a static object": TRIAL.format(read="self.rate"),
 }
 REFUSED = {
+    "a helper makes a size of it": HELPED.replace("/ (1 + step)", "* w[: more(step)].sum()").format(
+        options="static_argnums=1", given="step"
+    ),
+    "a function inside gives it back": COUNTER.replace(
+        "    return w *", "    def size():\n        return step + 1\n\n    return w[: size()].sum() + w *"
+    ).format(options="static_argnums=1", given="step"),
     "counted from the end of each call": COUNTER.format(options="static_argnums=-1", given="step"),
     "a static number that is a size": COUNTER.replace("w * (1.0", "jnp.zeros(step + 1).sum() * (1.0").format(
         options="static_argnums=1", given="step"
@@ -174,6 +183,15 @@ def test_nothing_is_planned(name: str, tmp_path: Path) -> None:
     compile(text, name, "exec")
     for finding in _findings(text, tmp_path):
         assert isinstance(fix.prepare_apart(str(tmp_path), {}, finding), Refusal)
+
+
+def test_comments_of_a_method_stay(tmp_path: Path) -> None:
+    text = HEAD + TRIAL.format(read="self.rate").replace("    def step", "    # one trial\n    def step")
+    change = _planned(text, tmp_path)
+    assert isinstance(change, SourceChange), change
+    after = change.files[0].changed
+    assert "    # one trial\n    def step(self, x):\n        return _step(self.rate, x)\n" in after
+    assert after.count("@") == 1
 
 
 UNHASHABLE = """

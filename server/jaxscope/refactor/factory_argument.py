@@ -18,7 +18,7 @@ from jaxscope.refactor.transforms import decorated_by
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.project import Project
 from jaxscope.semantics.rebuilt import Rebuilt
-from jaxscope.semantics.scopes import Scope
+from jaxscope.semantics.scopes import Scope, facts_of
 from jaxscope.semantics.static_use import use_of
 from jaxscope.text.edit import Edit, SourceChange, TextEdit
 from jaxscope.text.span import Range, Span
@@ -43,8 +43,9 @@ def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
         inner, factory = _definitions(file, start)
         names = _taken(file, inner, factory)
         _check(file, inner, factory, names)
+        compiled = facts_of(one.fresh.scope.chunk).by_node[id(one.fresh.node)]
         for name in names:
-            if use_of(Evaluator(project, model), one.fresh.scope, name) != "array":
+            if use_of(Evaluator(project, model), one.fresh.scope, name, compiled) != "array":
                 raise file.refuse(f"`{name}` is needed when the function is traced.", inner)
         edits = Edits()
         edits.add(file, _moved(file, inner, factory, names))

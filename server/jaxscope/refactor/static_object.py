@@ -75,7 +75,9 @@ def _check(file: File, method: ast.FunctionDef, cls: ast.ClassDef, compiled: Ran
     special = args.posonlyargs or args.kwonlyargs or args.vararg or args.kwarg or args.defaults
     if len(method.decorator_list) != 1 or special or method.returns or any(arg.annotation for arg in args.args):
         raise file.refuse("Only a plain signature can be written a second time.", method)
-    if not starts_own_line(file.layout, method.body[0]) or cls.decorator_list:
+    start = file.layout.start(method.decorator_list[0])
+    bare = file.layout.text[file.layout.line_start(start) : start].strip() == "@"
+    if not starts_own_line(file.layout, method.body[0]) or cls.decorator_list or not bare:
         raise file.refuse(f"`{method.name}` cannot be taken out of `{cls.name}`.", method)
     for node in ast.walk(method):
         text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
@@ -92,7 +94,7 @@ def _attributes(ev: Evaluator, function: Scope, name: str) -> dict[str, None] | 
         for read in scope.reads:
             if read.name == name and ev.owner(name, scope) is function:
                 attribute = _attribute(read)
-                if attribute is None or use_of_expression(ev, read.links[0], scope) != "array":
+                if attribute is None or use_of_expression(ev, read.links[0], scope, function) != "array":
                     return None
                 found[attribute] = None
     return found or None
@@ -124,9 +126,10 @@ def _moved(file: File, method: ast.FunctionDef, cls: ast.ClassDef, name: str, at
     top = layout.line_start(min([layout.start(cls), *(layout.start(one) for one in cls.decorator_list)]))
     given = ", ".join([*(f"{own}.{one}" for one in attributes), *others])
     head = layout.line_start(layout.start(decorator))
+    below = layout.lines.starts[layout.lines.position(layout.end(decorator)).line]
     return [
         Edit(Span(top, top), made),
-        Edit(Span(head, layout.line_start(layout.start(method))), ""),
+        Edit(Span(head, below), ""),
         Edit(Span(first, last), f"{layout.indent(first)}return {name}({given})"),
     ]
 
