@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+
 import pytest
 from replay import Replay, traced, untraced
 
-from jaxscope.ide import fix
+from jaxscope.config import Config
+from jaxscope.ide import fix, fix_kinds
 from jaxscope.ide.jaxpr import first_equations
+from jaxscope.ide.workspace import Workspace
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.rules.finding import Finding
+from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
 
@@ -50,6 +56,40 @@ def test_all_at_once() -> None:
     assert f"def mixture(x, {names}):" in text
     assert text.count("f32[1024,") == 10
     assert replay.workspace.text(replay.path) == replay.text
+
+
+def test_places_of_several_fixes_keep_their_width() -> None:
+    step = "\n\n@jax.jit\ndef advance{0}(state):\n    return jnp.roll(state, 1)\n"
+    loop = "\n\nstate{0} = jnp.ones((1024, 1024))\nfor _ in range(10):\n    state{0} = advance{0}(state{0})\n"
+    text = "import jax\nimport jax.numpy as jnp\n" + "".join(step.format(n) + loop.format(n) for n in (1, 2))
+    workspace = Workspace("/project", Config())
+    workspace.set_text("/project/train.py", text)
+    found = fix.safe(workspace, "/project/train.py")
+    assert [item.rule for item in found] == ["donation", "donation"]
+    after = changed(fix.prepare_all(workspace, found))
+    assert after.count("partial(jax.jit, donate_argnums=(0,))\ndef advance") == 2
+
+
+@pytest.mark.parametrize("error", [KeyError("W"), StopIteration(), RecursionError("too deep")])
+def test_a_mistake_in_planning_is_a_refusal(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(project: Project, finding: Finding) -> SourceChange | Refusal:
+        raise error
+
+    replay = untraced("whitener")
+    (finding, *_) = findings(replay)
+    monkeypatch.setitem(fix_kinds.PLANNERS, finding.fixes[0].kind, fails)
+    with ThreadPoolExecutor(1) as pool:  # a future never ends with StopIteration
+        plan = pool.submit(fix.prepare_apart, "/project", {replay.path: replay.text}, finding)
+        planned = asyncio.run(asyncio.wait_for(_awaited(plan), 30))
+    assert isinstance(planned, Refusal)
+    assert planned.reason == f"the fix could not be planned: {error or type(error).__name__}"
+    assert caplog.records[-1].exc_info and caplog.records[-1].exc_info[1] is error
+
+
+async def _awaited(plan: Future[SourceChange | Refusal]) -> SourceChange | Refusal:
+    return await asyncio.wrap_future(plan)
 
 
 def test_edits_by_line_leave_equal_lines_alone() -> None:

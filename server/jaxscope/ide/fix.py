@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
@@ -24,6 +25,8 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
     VerifyReply,
     VerifyRequest,
 )
+
+logger = logging.getLogger(__name__)
 
 
 def fixable(finding: Finding) -> bool:
@@ -113,13 +116,13 @@ class Plans:
         return Hoist(tuple(files), tuple(doubt for doubts in self.doubts.values() for doubt in doubts))
 
     def _moved(self, finding: Finding) -> Finding:
-        """`finding` on the line where it is by now."""
+        """`finding` on the line where it is by now, as wide as it was."""
         original, module = self._originals.get(finding.path), self._scratch.module(finding.path)
         if original is None or module is None:
             return finding
-        start = finding.range.start
+        start, end = finding.range.start, finding.range.end
         line = LineMap(original, module.text).forward(start.line) or start.line
-        moved = Range(Position(line, start.column), Position(line, start.column + len(finding.name)))
+        moved = Range(Position(line, start.column), Position(line + end.line - start.line, end.column))
         return dataclasses.replace(finding, range=moved)
 
 
@@ -152,7 +155,12 @@ def _alike(one: str, other: str) -> int:
 def _plan(project: Project, finding: Finding) -> SourceChange | Refusal:
     for offer in finding.fixes:
         if offer.kind in fix_kinds.PLANNERS:
-            return fix_kinds.PLANNERS[offer.kind](project, finding)
+            try:
+                return fix_kinds.PLANNERS[offer.kind](project, finding)
+            except Exception as error:  # a mistake of ours: a server lives on, and the user need not know the kind
+                logger.exception("%s of `%s` in %s", offer.kind, finding.name, finding.path)
+                reason = f"the fix could not be planned: {error or type(error).__name__}"
+                return Refusal(reason, finding.path, finding.range.start.line)
     reason = finding.refused or f"there is no fix for {finding.rule} here"
     return Refusal(reason, finding.path, finding.range.start.line)
 
