@@ -44,8 +44,8 @@ returned, and put in by a function of the old name around the compiled one; a me
 
 ## Limits
 
-Changes in other files, and those before the first call, do not count. A memo of values that do not depend on the
-arguments (NumPy tables, shapes) works, and is not reported. Containers that the traced code makes itself are its own.
+Changes before the first call do not count. A memo of values that do not depend on the arguments (NumPy tables, shapes)
+works, and is not reported. Containers that the traced code makes itself are its own.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class TracerLeak(Rule):
         for finding in static:
             seen = [leak for leak in left if _is_of(finding, leak)]
             findings.append(_confirmed(finding, seen[0]) if seen else finding)
-            left = [leak for leak in left if not _is_same(finding, leak)]
+            left = [leak for leak in left if not _is_told(finding, leak)]
         added = [finding for leak in left for finding in _seen(model, leak)]
         return Judgement(tuple(once_each([*findings, *added])))
 
@@ -131,6 +131,12 @@ def _is_same(finding: Finding, leak: Leak) -> bool:
 
 def _is_of(finding: Finding, leak: Leak) -> bool:
     return finding.function == leak.function and _is_same(finding, leak)
+
+
+def _is_told(finding: Finding, leak: Leak) -> bool:
+    """Does a finding tell of the leak? A global is the same to all functions; a local name, or an attribute, is not."""
+    shared = leak.holder == "global" and "." not in _holder(leak)
+    return _is_same(finding, leak) if shared else _is_of(finding, leak)
 
 
 def _confirmed(finding: Finding, leak: Leak) -> Finding:

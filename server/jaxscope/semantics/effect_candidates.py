@@ -14,6 +14,7 @@ from typing import Literal
 
 from jaxscope.semantics.scope_builder import last_name
 from jaxscope.semantics.scopes import Scope, facts_of
+from jaxscope.semantics.variables import begins_with
 from jaxscope.source.module import Chunk
 
 Kind = Literal["name", "attribute", "item", "method", "call", "yield", "cache"]
@@ -27,7 +28,9 @@ EMPTIES = frozenset(
 )
 """Methods that change a container otherwise."""
 _CACHES = frozenset(("lru_cache", "cache"))
-_GUARDS = re.compile(r"tracer|trace_state|is_traced|is_tracing|is_concrete|under_jax|under_jit|in_jit", re.IGNORECASE)
+_GUARDS = re.compile(
+    r"tracer|trace_state|is_traced|is_tracing|is_concrete|under_jax|under_jit|(?<![a-z])in_jit(?![a-z])", re.IGNORECASE
+)
 """Names in tests by which code tells whether it is being traced."""
 
 
@@ -142,7 +145,7 @@ def _is_counted(target: ast.expr, value: ast.expr) -> bool:
     if not isinstance(value, ast.BinOp):
         return False
     text = ast.unparse(target.value if isinstance(target, ast.Subscript) else target)
-    return any(ast.unparse(side).startswith(text) for side in (value.left, value.right))
+    return any(begins_with(ast.unparse(side), text) for side in (value.left, value.right))
 
 
 def _called(node: ast.Call, scope: Scope) -> Iterator[Candidate]:
@@ -170,14 +173,21 @@ def _asks_for(item: ast.AST, target: ast.expr, text: str) -> bool:
         last = item.comparators[-1]
         if any(isinstance(op, (ast.In, ast.NotIn)) for op in item.ops):
             return ast.unparse(last) == text
-        return _is_text(last, None) and ast.unparse(item.left).startswith(text)
-    if isinstance(item, ast.ExceptHandler):
-        return item.type is not None and "KeyError" in ast.unparse(item.type)
+        return _is_text(last, None) and begins_with(ast.unparse(item.left), text)
+    if isinstance(item, ast.Try):
+        missing = any(one.type is not None and "KeyError" in ast.unparse(one.type) for one in item.handlers)
+        return missing and any(_looks_up(one, target, text) for one in item.body)
     if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "get":
         return ast.unparse(item.func.value) == text
     if isinstance(item, ast.Call) and last_name(item.func) in ("hasattr", "getattr"):
         return isinstance(target, ast.Attribute) and any(_is_text(one, target.attr) for one in item.args)
     return False
+
+
+def _looks_up(statement: ast.stmt, target: ast.expr, text: str) -> bool:
+    return any(
+        isinstance(one, ast.expr) and one is not target and ast.unparse(one) == text for one in ast.walk(statement)
+    )
 
 
 def _is_text(node: ast.expr, text: str | None) -> bool:

@@ -25,6 +25,7 @@ from jaxscope.semantics.impure import Impurity
 from jaxscope.semantics.scopes import Block, Scope, facts_of
 from jaxscope.semantics.sites import Site
 from jaxscope.semantics.traced_frames import TracedFrames
+from jaxscope.semantics.variables import begins_with
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
@@ -179,7 +180,7 @@ class _Effects:
                 for read in inner.reads:
                     if read.name == root and not _is_within(read.node, candidate.target):
                         whole: ast.expr = read.links[-1] if read.links else read.node
-                        if written(inner.chunk, whole).startswith(outer.name) or outer.name == root:
+                        if begins_with(written(inner.chunk, whole), outer.name) or outer.name == root:
                             return True
         return False
 

@@ -34,8 +34,6 @@ class Outcome:
     """By the function around it."""
     kept: bool = False
     """In an attribute, a container, a global, or by somebody who was given it."""
-    staged: bool = False
-    """Only lowered or looked at."""
     name: ast.expr | None = None
     """The name that it is given."""
     seen: set[int] = field(default_factory=set)
@@ -66,7 +64,6 @@ def _follow(ev: Evaluator, node: ast.expr, scope: Scope, block: Block, found: Ou
     elif isinstance(parent, ast.Call):
         _given(ev, parent, scope, block, found)
     elif isinstance(parent, ast.Attribute):
-        found.staged = found.staged or parent.attr in _STAGES
         found.kept = found.kept or parent.attr not in _STAGES
     elif isinstance(parent, ast.IfExp) and parent.test is not node:
         _follow(ev, parent, scope, block, found)
@@ -88,12 +85,10 @@ def _given(ev: Evaluator, call: ast.Call, scope: Scope, block: Block, found: Out
     """An argument: of a transform, whose result goes on in its place, or of anything else."""
     callee = ev.evaluate(call.func, scope, ev.generic_frame(scope, ev.model_of(scope.module_part())))
     entry = transform(callee.name) if isinstance(callee, External) else None
-    if entry is not None and not entry.loop and not entry.traces_only:
-        _follow(ev, call, scope, block, found)
-    elif entry is not None:
-        found.staged = True
-    else:
+    if entry is None:
         found.kept = True
+    elif not entry.loop and not entry.traces_only:
+        _follow(ev, call, scope, block, found)
 
 
 def _in_tuple(ev: Evaluator, parent: ast.Tuple | ast.List, node: ast.expr, scope: Scope, found: Outcome) -> None:

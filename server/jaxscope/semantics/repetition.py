@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from jaxscope.semantics import objects
 from jaxscope.semantics.capture import Mark
 from jaxscope.semantics.scopes import Block, Scope, facts_of
+from jaxscope.semantics.varying import loops_around
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
@@ -67,25 +68,15 @@ def _called_again(ev: Evaluator, function: Scope, through: tuple[Scope, ...]) ->
 
 
 def loop_around(scope: Scope, block: Block, node: ast.AST) -> Mark | None:
-    """The innermost comprehension or loop of the function around a place of `scope`, in that block; its first iterable
-    is no part of it. `for name in [value]` is none."""
-    loops: list[ast.AST] = [facts_of(scope.chunk).loops[number] for number in block if number in scope.loops]
-    if scope.kind == "comprehension" and scope.node is not None:
-        loops.append(scope.node)
-    loops = [loop for loop in loops if not all(_is_one(over) for over in _iterables(loop))]
-    return Mark(scope.chunk, loops[-1]) if loops else None
+    """The innermost comprehension or loop of the function that repeats a place of `scope`, in that block."""
+    loops = loops_around(scope, block)
+    return Mark(scope.chunk, loops[0].node) if loops else None
 
 
-def _iterables(loop: ast.AST) -> list[ast.expr | None]:
-    if isinstance(loop, ast.For | ast.AsyncFor):
-        return [loop.iter]
-    return [generator.iter for generator in getattr(loop, "generators", ())] or [None]
-
-
-def _is_one(over: ast.expr | None) -> bool:
-    if not isinstance(over, ast.List | ast.Tuple | ast.Set):
-        return False
-    return len(over.elts) == 1 and not isinstance(over.elts[0], ast.Starred)
+def outermost_loop(scope: Scope, block: Block) -> ast.AST | None:
+    """The outermost loop of the function around a place of `scope`, in that block."""
+    loops = [number for number in block if number in scope.loops]
+    return facts_of(scope.chunk).loops[loops[0]] if loops else scope.node if scope.kind == "comprehension" else None
 
 
 def block_of(scope: Scope, call: ast.Call) -> Block:

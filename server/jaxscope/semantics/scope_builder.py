@@ -62,6 +62,7 @@ class Builder:
         self.blocks += 1
         saved = self.block
         self.block = (*saved, self.blocks)
+        self.facts.bodies[self.blocks] = statements
         if loop is not None:
             self.scope.loops.add(self.blocks)
             self.facts.loops[self.blocks] = loop

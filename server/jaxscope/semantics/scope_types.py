@@ -143,6 +143,8 @@ class ChunkFacts:
     """Block of each name that is read and of each returned expression, by `id` of its tree."""
     conditions: dict[int, tuple[ast.expr, bool]] = field(default_factory=dict)
     """Blocks that run when a test comes out true, or false."""
+    bodies: dict[int, list[ast.stmt]] = field(default_factory=dict)
+    """The statements of each block."""
     loops: dict[int, ast.stmt] = field(default_factory=dict)
     """The loops whose bodies blocks are."""
     calls: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=dict)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from jaxscope.semantics.loops import LOOPS, leaves, repeats
 from jaxscope.semantics.scopes import Scope
 
 if TYPE_CHECKING:
     from jaxscope.semantics.model import FileModel
 
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _TRIES = ("body", "handlers", "orelse", "finalbody")
 _LEAVES = (ast.Return, ast.Raise)
 _NESTED = ("body", "orelse", "handlers", "finalbody", "cases")
@@ -55,22 +55,27 @@ def spot_of(model: FileModel, scope: Scope, node: ast.AST, *, changes: bool = Fa
     in_module = owner.kind == "module"
     steps = _steps(model, owner, node, in_module)
     last = steps[-1].statement if steps else node
-    ends = last if changes and not isinstance(last, (*_LOOPS, ast.With, ast.AsyncWith, ast.If)) else node
+    ends = last if changes and not isinstance(last, (*LOOPS, ast.With, ast.AsyncWith, ast.If)) else node
     at = (ends.end_lineno or 0, ends.end_col_offset or 0)  # type: ignore[attr-defined]
-    loops = [outer.statement for outer, inner in pairwise(steps) if _repeats(outer, inner)]
-    if changes and isinstance(last, (ast.For, ast.AsyncFor)):
+    loops = [step.statement for number, step in enumerate(steps) if _is_repeated(steps[number:])]
+    if changes and isinstance(last, (ast.For, ast.AsyncFor)) and repeats(last):
         loops.append(last)
     inner: Scope | None = scope
     while inner is not None and inner.kind == "comprehension":
-        loops.append(inner.node or node)
+        if inner.node is None or repeats(inner.node):
+            loops.append(inner.node or node)
         inner = inner.parent
     return Spot(model.path if in_module else owner, owner, node, steps, at, tuple(loops))
 
 
-def _repeats(outer: Step, inner: Step) -> bool:
-    if not isinstance(outer.statement, _LOOPS) or inner.part != "body":
-        return False
-    return not isinstance(inner.siblings[-1], (*_LEAVES, ast.Break))
+def _is_repeated(steps: tuple[Step, ...]) -> bool:
+    """Is the first step a loop that repeats the last?"""
+    bodies = [(inner.siblings, _is_body_of_loop(outer, inner)) for outer, inner in pairwise(steps)]
+    return bool(bodies) and bodies[0][1] and repeats(steps[0].statement, bodies[1:])
+
+
+def _is_body_of_loop(outer: Step, inner: Step) -> bool:
+    return isinstance(outer.statement, LOOPS) and inner.part == "body"
 
 
 def _steps(model: FileModel, owner: Scope, node: ast.AST, in_module: bool) -> tuple[Step, ...]:
@@ -131,6 +136,8 @@ def precedes(one: Spot, other: Spot) -> bool:
         if a.part == b.part:
             return a.number < b.number
         around = one.steps[level - 1].statement
+        if isinstance(around, LOOPS) and leaves(a.siblings, breaks=True):
+            return False
         return not isinstance(around, (ast.If, ast.Match)) and _rank(a.part) < _rank(b.part)
     if len(one.steps) != len(other.steps):
         return len(one.steps) < len(other.steps)
@@ -145,7 +152,7 @@ def _goes_on(inner: tuple[Step, ...], around: tuple[Step, ...]) -> bool:
     """Can code that follows the outermost of `around` be reached from inside it?"""
     looping = False
     for outer, step in zip(around, inner, strict=False):
-        looping = looping or isinstance(outer.statement, _LOOPS)
+        looping = looping or isinstance(outer.statement, LOOPS)
         last = step.siblings[-1]
         if isinstance(last, _LEAVES) or (isinstance(last, (ast.Continue, ast.Break)) and not looping):
             return False

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from jaxscope.semantics.call_chains import Chain, Chains
 from jaxscope.semantics.capture_visits import TracedCode
 from jaxscope.semantics.changes import rebindings
 from jaxscope.semantics.compiled_calls import CompiledCall
 from jaxscope.semantics.scopes import Scope
-from jaxscope.semantics.sites import Site, Target
+from jaxscope.semantics.sites import Site, Target, peel
 from jaxscope.semantics.stale_changes import Changes
 from jaxscope.semantics.traced_reads import TracedRead
 from jaxscope.semantics.values import Array, Const, Scalar, number
@@ -96,7 +97,8 @@ class Calls:
         return self.chains.named(owner, site.scope, variable.path)
 
     def makes(self, way: Chain, read: TracedRead) -> list[Chain]:
-        """The ways to where the compiled function, or the object that it belongs to, is made."""
+        """The ways to where the compiled function, or the object that it belongs to, is made, or its traces are
+        dropped."""
         site, home = self.compiled.code.site, way.spots[0].home
         scope: Scope = site.scope
         node: ast.AST = site.node
@@ -107,6 +109,21 @@ class Calls:
             for binding in self.changes.bindings(way.meant):
                 spot = self.chains.spot(binding.scope, binding.node, changes=True)
                 found += self.chains.to(spot, binding.scope, None, home)
+        for call, where in self.clearings:
+            found += self.chains.to(self.chains.spot(where, call), where, None, home)
+        return found
+
+    @cached_property
+    def clearings(self) -> list[tuple[ast.Call, Scope]]:
+        """Calls after which it is traced anew: `f.clear_cache()`, `jax.clear_caches()`."""
+        ev = self.chains.ev
+        found = [one for model in self.chains.models for one in ev.calls_named(model, "clear_caches")]
+        for model in self.chains.models:
+            for call, where in ev.calls_named(model, "clear_cache"):
+                owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+                target = peel(ev, self.changes.value(owner, where)).function
+                if target is not None and target.scope is self.compiled.function:
+                    found.append((call, where))
         return found
 
     def share_a_trace(self, first: CompiledCall, second: CompiledCall) -> bool:

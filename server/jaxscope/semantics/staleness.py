@@ -135,6 +135,7 @@ class _Search:
         within = None if read.parameter else read.variable.home
         ways = self.chains.to(change.spot, change.scope, change.meant, within)
         meets = False
+        later = []
         for way in ways:
             mine = [(call, chain) for call, chain in calls if _same_object(way, chain, read, change)]
             meets = meets or any(chain.spots[0].home == way.spots[0].home for _, chain in mine)
@@ -146,7 +147,9 @@ class _Search:
             if pair is not None:
                 anew = any(before(way, chain) for call, chain in mine if call is pair[0])
                 return self._stale(read, change, pair, None if anew else _known(read, change, changes))
-        if not meets and any(self._may_come_later(way, read, change) for way in ways):
+            if not any(before(way, made) for made in makes):
+                later.append(way)
+        if not meets and any(self._may_come_later(way, read, change) for way in later):
             return self._stale(read, change, None, _known(read, change, changes))
         return None
 

@@ -44,6 +44,11 @@ def links_of(links: tuple[ast.Attribute | ast.Subscript, ...]) -> tuple[Link, ..
     return tuple(found)
 
 
+def begins_with(text: str, name: str) -> bool:
+    """Is what `text` says a name, or something of it: an attribute or entry?"""
+    return text == name or text.startswith((f"{name}.", f"{name}["))
+
+
 def chain_of(node: ast.expr) -> tuple[ast.Name, tuple[ast.Attribute | ast.Subscript, ...]] | None:
     """The name that an expression of attributes and subscripts begins with, and those."""
     links: list[ast.Attribute | ast.Subscript] = []

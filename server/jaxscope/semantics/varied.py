@@ -64,7 +64,7 @@ def of_call(ev: Evaluator, model: FileModel, call: CompiledCall) -> Iterator[Var
 
 def _static(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr) -> Varied | None:
     value = _value(ev, node, call.scope)
-    if isinstance(_source(ev, node, call.scope), _UNHASHABLE) or isinstance(value, Array):
+    if isinstance(_source(ev, node, call.scope), _UNHASHABLE) or (isinstance(value, Array) and not _is_scalar(value)):
         return Varied("unhashable", call, name, node, True)
     found = _object(ev, call, name, node)
     if found is not None:
@@ -82,6 +82,11 @@ def _static(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr) -> Var
             innermost = loops_around(call.scope, call.block)[0] == loop
             return Varied("number", call, name, node, use == "array" and innermost, loop, use)
     return None
+
+
+def _is_scalar(value: Array) -> bool:
+    """May it be a NumPy scalar, which can be hashed?"""
+    return value.library == "numpy" and value.shape in ((), None)
 
 
 def _is_new_each_time(node: ast.expr) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jaxscope.semantics.loops import repeats
 from jaxscope.semantics.scopes import Binding, Block, Scope, facts_of
 
 if TYPE_CHECKING:
@@ -34,14 +35,18 @@ class Loop:
 
 
 def loops_around(scope: Scope, block: Block) -> list[Loop]:
-    """The loops of a function around a place of `scope`, in that block, from the innermost outwards."""
+    """The loops of a function that repeat a place of `scope`, in that block, from the innermost outwards."""
     found: list[Loop] = []
     while True:
         facts = facts_of(scope.chunk)
-        found += [Loop(facts.loops[n], scope.owner(), n) for n in reversed(block) if n in scope.loops]
+        for at in reversed(range(len(block))):
+            inside = [(facts.bodies[n], n in scope.loops) for n in block[at + 1 :] if n in facts.bodies]
+            if block[at] in scope.loops and repeats(facts.loops[block[at]], inside):
+                found.append(Loop(facts.loops[block[at]], scope.owner(), block[at]))
         if scope.kind != "comprehension" or scope.parent is None or scope.node is None:
             return found
-        found.append(Loop(scope.node, scope, 0))
+        if repeats(scope.node):
+            found.append(Loop(scope.node, scope, 0))
         scope, block = scope.parent, _block_of(scope)
 
 
