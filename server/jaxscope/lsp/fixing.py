@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from jaxscope.ide import fix
+from jaxscope.ide.fix_kinds import ARGUMENTS
 from jaxscope.lsp.convert import annotated, workspace_edit
 from jaxscope.lsp.session import Session
 from jaxscope.rules.finding import Finding
@@ -39,6 +40,13 @@ class Proof:
     def against(self, finding: Finding) -> str | None:
         """Why the change must not be made; None when nothing speaks against it."""
         return fix.rejection(self.reply, finding) if self.reply is not None else None
+
+    def proves(self, finding: Finding) -> bool:
+        """Did it show that the fix is right? Types alone show that of new arguments: no other fix touches them."""
+        reply = self.reply
+        if not isinstance(reply, VerifyReply) or reply.avals_equal is not True:
+            return False
+        return reply.results_equal is True or all(offer.kind in ARGUMENTS for offer in finding.fixes)
 
 
 async def prove(session: Session, change: SourceChange, findings: Sequence[Finding]) -> list[Proof]:

@@ -152,7 +152,7 @@ class _FixAll:
             return rejected
         if doubt := fix.unproved(Hoist((), plans.doubts[finding]), proof.reply):
             return doubt.reason
-        if self.only and not _proved(proof):
+        if self.only and not proof.proves(finding):
             return proof.why_not or "It could not be verified."
         return None
 
@@ -162,12 +162,14 @@ class _FixAll:
         count = len(proofs)
         files = ", ".join(os.path.basename(path) for path in paths)
         head = f"{count} finding{'s' if count > 1 else ''} fixed in {files}."
-        unproved = [(finding, proof) for finding, proof in proofs.items() if not _proved(proof)]
+        unproved = [(finding, proof) for finding, proof in proofs.items() if not proof.proves(finding)]
         if len(unproved) < count:
             head += f" Verified by running the code: {count - len(unproved)}."
         if unproved:
             finding, proof = unproved[0]
-            why = proof.why_not or f"no shapes are known for {finding.function}."
+            compared = isinstance(proof.reply, VerifyReply) and proof.reply.avals_equal
+            unseen = "no results were compared." if compared else f"no shapes are known for {finding.function}."
+            why = proof.why_not or unseen
             head += f" Not verified: {len(unproved)}, since {why}"
         return head + self._said_of_left()
 
@@ -179,11 +181,6 @@ class _FixAll:
         first, why = next(iter(self._left.items()))
         more = f" And {len(self._left) - 1} more: see the log." if len(self._left) > 1 else ""
         return f" Not fixed: `{first.name}` in {first.function}: {why}{more}"
-
-
-def _proved(proof: Proof) -> bool:
-    reply = proof.reply
-    return isinstance(reply, VerifyReply) and reply.avals_equal is True
 
 
 def _compiling(workspace: Workspace) -> list[str]:
