@@ -62,6 +62,7 @@ from dataclasses import replace
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.effect_findings import INFERRED, finding_of, function_of, kept_outside, once_each
 from jaxscope.rules.finding import Finding, Severity
+from jaxscope.semantics.compiled_calls import compiled_calls_of
 from jaxscope.semantics.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel, squeezed
 from jaxscope.worker.jaxscope_worker.wire.leaks import Leak
@@ -91,7 +92,7 @@ class TracerLeak(Rule):
         for finding in static:
             seen = [leak for leak in left if _is_of(finding, leak)]
             findings.append(_confirmed(finding, seen[0]) if seen else finding)
-            left = [leak for leak in left if not _is_told(finding, leak)]
+            left = [leak for leak in left if not _is_told(model, finding, leak)]
         added = [finding for leak in left for finding in _seen(model, leak)]
         return Judgement(tuple(once_each([*findings, *added])))
 
@@ -133,10 +134,17 @@ def _is_of(finding: Finding, leak: Leak) -> bool:
     return finding.function == leak.function and _is_same(finding, leak)
 
 
-def _is_told(finding: Finding, leak: Leak) -> bool:
-    """Does a finding tell of the leak? A global is the same to all functions; a local name, or an attribute, is not."""
-    shared = leak.holder == "global" and "." not in _holder(leak)
-    return _is_same(finding, leak) if shared else _is_of(finding, leak)
+def _is_told(model: FileModel, finding: Finding, leak: Leak) -> bool:
+    """Does a finding tell of the leak? A global is the same to all functions; a local name, or an attribute, only to
+    a function and to those that call it, being compiled themselves."""
+    if not _is_same(finding, leak):
+        return False
+    if finding.function == leak.function or (leak.holder == "global" and "." not in _holder(leak)):
+        return True
+    return any(
+        call.function.qualname == finding.function and call.scope.owner().qualname == leak.function
+        for call in compiled_calls_of(model)
+    )
 
 
 def _confirmed(finding: Finding, leak: Leak) -> Finding:
