@@ -101,6 +101,8 @@ class Donation(Rule):
                 found = _finding(model, step, names, size, _level(step))
                 message = found.message.removesuffix(" (inferred)")
                 findings.append(replace(found, message=message, evidence="both" if known is not None else "traced"))
+            elif known is not None and all(one.source == "guess" for one in traced):
+                findings.append(known)  # under other arguments it may well fit
             elif known is not None:
                 reason = f"{format_bytes(size)} of it could be reused: below the threshold" if size else _NOTHING
                 refuted.append(Refuted(known, reason))

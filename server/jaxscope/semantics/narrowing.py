@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics.arguments import Given, arguments
 from jaxscope.semantics.scopes import AttributeWrite, Binding, Scope, facts_of
-from jaxscope.semantics.values import Array, Const, External, Sequence, Value
+from jaxscope.semantics.values import Const, External, Sequence, Value
 
 if TYPE_CHECKING:
     from jaxscope.semantics.capture import Mark
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _LITERAL = ("array", "asarray", "full")
 _WHOLE = ("zeros", "ones", "empty", "eye", "identity", "zeros_like", "ones_like", "empty_like", "tri")
 _READING = ("load", "genfromtxt", "memmap", "from", "read")
-_INT32 = range(-(2**31), 2**31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +88,9 @@ def _of_range(given: Given, dtype: str) -> Narrowed:
 def _of_numbers(values: list[Value], dtype: str) -> Narrowed:
     for value in _leaves(values):
         if not isinstance(value, Const):
-            unknown = isinstance(value, Array) or not dtype.startswith("float")
-            return Narrowed(None if unknown else True)
-        after = _in_32_bits(value.value)
-        if after != value.value:
+            return Narrowed(None)
+        after = _in_32_bits(value.value, dtype)
+        if after != value.value and value.value == value.value:  # NaN stays NaN
             return Narrowed(True, repr(value.value), repr(after))
     return Narrowed(False)
 
@@ -105,12 +103,16 @@ def _leaves(values: list[Value] | tuple[Value, ...]) -> Iterator[Value]:
             yield value
 
 
-def _in_32_bits(number: Any) -> Any:
-    if isinstance(number, float):
+def _in_32_bits(number: Any, dtype: str) -> Any:
+    if isinstance(number, complex) and dtype.startswith("complex"):
+        return complex(_in_32_bits(number.real, "float64"), _in_32_bits(number.imag, "float64"))
+    if isinstance(number, int | float) and dtype.startswith(("float", "complex")):
         try:
             return struct.unpack("f", struct.pack("f", number))[0]
         except OverflowError:
             return float("inf") if number > 0 else float("-inf")
-    if isinstance(number, int) and number not in _INT32:
+    if isinstance(number, int) and dtype.startswith("uint"):
+        return number % 2**32
+    if isinstance(number, int):
         return (number + 2**31) % 2**32 - 2**31
     return number

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from jaxscope.semantics.compiled_calls import CompiledCall
-from jaxscope.semantics.repetition import loop_around
+from jaxscope.semantics.repetition import loop_around, outermost_loop
 from jaxscope.semantics.scopes import Binding, Read, Scope, facts_of
 from jaxscope.semantics.values import External, FunctionValue, Transformed
 from jaxscope.semantics.vocabulary import METADATA
@@ -23,11 +23,17 @@ _KEEPING = frozenset(("append", "appendleft", "add", "insert", "extend", "put", 
 """Methods that keep what they are given."""
 _SAME = frozenset(
     (
-        *("asarray", "block_until_ready", "copy", "deepcopy", "device_get", "device_put", "dict", "leaves", "list"),
-        *("map", "replace", "tree_flatten", "tree_leaves", "tree_map", "tuple", "zip"),
+        *("asarray", "astype", "atleast_1d", "atleast_2d", "atleast_3d", "block_until_ready", "broadcast_to"),
+        *("convert_element_type", "copy", "deepcopy", "device_get", "device_put", "dict", "expand_dims", "flatten"),
+        *("leaves", "list", "map", "moveaxis", "positive", "ravel", "real", "replace", "reshape", "squeeze"),
+        *("stop_gradient", "swapaxes", "transpose", "tree_flatten", "tree_leaves", "tree_map", "tuple", "view"),
+        *("with_sharding_constraint", "zip"),
     )
 )
 """Functions whose result may hold the very arrays that they are given."""
+_HOLDING = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred, ast.IfExp, ast.BoolOp)
+_MAKING = ("jax.numpy.", "jax.random.", "jax.nn.", "numpy.")
+_DEEPEST = 3
 _LOOKS = METADATA | {"is_deleted", "delete", "block_until_ready", "keys"}
 
 
@@ -99,7 +105,7 @@ class _Old:
         if self.owner is not None:
             wanted = self.text
             reads = self._reads(self.owner, self.root)
-            needs += [self._of_read(read, None) for read in reads if _written(read).startswith(wanted)]
+            needs += [self._of_read(read, None) for read in reads if _is_part(_written(read), wanted)]
         return max(needs, key=_NEEDS.index)
 
     def _bindings(self, owner: Scope, name: str) -> list[Binding]:
@@ -118,6 +124,10 @@ class _Old:
     # -- where it came from
 
     def _of_binding(self, binding: Binding) -> Need:
+        if self.owner is not None and binding.kind == "assign" and binding.value is not None:
+            others = (one for name, several in self.owner.bindings.items() if name != binding.name for one in several)
+            if any(one.value is binding.value and one.path == binding.path for one in others):
+                return "yes"  # `m = v = zeros_like(w)`
         if binding.kind in ("parameter", "iteration", "with", "import", "other"):
             return "perhaps"
         value = binding.value
@@ -140,9 +150,20 @@ class _Old:
             return "yes" if any(not self._looks_only(read) for read in others) else "no"
         if isinstance(value, ast.Attribute | ast.Subscript | ast.Starred | ast.IfExp | ast.BoolOp | ast.NamedExpr):
             return "perhaps"
-        if isinstance(value, ast.Call) and _last(value.func) in _SAME and value.args:
-            return max((self._of_source(part, binding) for part in value.args), key=_NEEDS.index)
-        return "no"
+        return self._of_call(value, binding) if isinstance(value, ast.Call) else "no"
+
+    def _of_call(self, call: ast.Call, binding: Binding) -> Need:
+        """Has somebody else what a call gives? It may be what the call was given, or what its function keeps."""
+        scope = binding.scope
+        callee = self.ev.evaluate(call.func, scope, self.ev.generic_frame(scope, self.model))
+        if isinstance(callee, External) and callee.name.startswith(_MAKING) and _last(call.func) not in _SAME:
+            return "no"
+        needs = [self._of_source(one, binding) for one in (*call.args, *(word.value for word in call.keywords))]
+        if isinstance(callee, FunctionValue):
+            if all(_is_new(self.ev, node, callee.scope) for node in callee.scope.returns) and callee.scope.returns:
+                return "no"
+            needs.append("perhaps")
+        return max(needs, key=_NEEDS.index, default="no")
 
     # -- who else has it
 
@@ -166,13 +187,16 @@ class _Old:
     @cached_property
     def repeated(self) -> frozenset[int]:
         """What runs with the call, or again after it."""
-        return frozenset(id(node) for node in ast.walk(self.loop.node if self.loop is not None else self.statement))
+        loop = outermost_loop(self.call.scope, self.call.block)
+        return frozenset(id(node) for node in ast.walk(self.statement if loop is None else loop))
 
     def _where_it_goes(self, node: ast.expr, scope: Scope, owner: Scope | None) -> Need:
         parent = facts_of(scope.chunk).parents.get(id(node))
         if isinstance(parent, ast.Call):
             return self._given(node, parent, scope, owner)
-        if isinstance(parent, ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Starred | ast.IfExp | ast.BoolOp):
+        holds = isinstance(node, ast.Tuple | ast.List) and isinstance(parent, ast.BinOp)  # `[p] * 2`
+        if holds or isinstance(parent, _HOLDING):
+            assert isinstance(parent, ast.expr)
             return self._where_it_goes(parent, scope, owner)
         if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr):
             return self._kept_as(parent, owner)
@@ -196,7 +220,11 @@ class _Old:
         if name in _SAME:
             return self._where_it_goes(call, scope, owner)
         value = self.ev.evaluate(call.func, scope, self.ev.generic_frame(scope, self.ev.model_of(scope.module_part())))
-        return "no" if isinstance(value, External | FunctionValue | Transformed) else "perhaps"
+        if isinstance(value, FunctionValue) and not all(
+            _is_new(self.ev, one, value.scope) for one in value.scope.returns
+        ):
+            return min("perhaps", self._where_it_goes(call, scope, owner), key=_NEEDS.index)
+        return "no" if isinstance(value, External | Transformed) else "perhaps"
 
     def _kept_as(self, statement: ast.Assign | ast.AnnAssign | ast.NamedExpr, owner: Scope | None) -> Need:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -213,6 +241,31 @@ class _Old:
 def _is_same(one: Scope, other: Scope) -> bool:
     """Do two scopes of a file have the same names? Each part of the file has a scope for the module."""
     return one is other or one.kind == other.kind == "module"
+
+
+def _is_new(ev: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Is what a function returns made in it, so that nobody else has it?"""
+    if isinstance(node, ast.Dict | ast.Tuple | ast.List):
+        parts = node.values if isinstance(node, ast.Dict) else node.elts
+        return all(_is_new(ev, part, scope, depth) for part in parts)
+    if isinstance(node, ast.Constant | ast.BinOp | ast.UnaryOp | ast.Compare | ast.DictComp | ast.ListComp):
+        return not isinstance(node, ast.DictComp | ast.ListComp) or _is_new(ev, _element(node), scope, depth)
+    if isinstance(node, ast.Name) and depth < _DEEPEST:
+        bindings = scope.bindings.get(node.id, [])
+        plain = bool(bindings) and all(one.kind == "assign" and one.value and not one.path for one in bindings)
+        return plain and all(_is_new(ev, one.value, scope, depth + 1) for one in bindings if one.value is not None)
+    if isinstance(node, ast.Call) and _last(node.func) not in _SAME:
+        callee = ev.evaluate(node.func, scope, ev.generic_frame(scope, ev.model_of(scope.module_part())))
+        return isinstance(callee, External) and callee.name.startswith(_MAKING)
+    return False
+
+
+def _element(node: ast.DictComp | ast.ListComp) -> ast.expr:
+    return node.value if isinstance(node, ast.DictComp) else node.elt
+
+
+def _is_part(text: str, whole: str) -> bool:
+    return text == whole or text.startswith((f"{whole}.", f"{whole}["))
 
 
 def _root(node: ast.expr) -> str:

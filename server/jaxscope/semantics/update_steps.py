@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from jaxscope.semantics.arguments import Given
@@ -15,6 +14,7 @@ from jaxscope.semantics.compiled_calls import CompiledCall, compiled_calls_in
 from jaxscope.semantics.dtypes import narrowed
 from jaxscope.semantics.repetition import loop_around
 from jaxscope.semantics.replaced import Need, Replaced, replaced_by
+from jaxscope.semantics.scopes import Scope, facts_of
 from jaxscope.semantics.values import Const, Scalar, Sequence, Value, join, leaves
 from jaxscope.source.module import Chunk
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
     from jaxscope.semantics.frames import Frame
     from jaxscope.semantics.model import FileModel
-    from jaxscope.semantics.scopes import Scope
 
 _LAYER = "update_steps"
 
@@ -52,18 +51,50 @@ def update_steps_of(model: FileModel) -> list[UpdateStep]:
     if kept is None:
         found: dict[int, list[UpdateStep]] = {}
         for chunk in model.module.chunks:
-            for one in model.kept(chunk, _LAYER, partial(_of_chunk, model, chunk)):
+            for one in _of_chunk(model, chunk):
                 found.setdefault(id(one.first.compiled_at), []).append(one)
         kept = [step for same in found.values() if (step := _together(same)) is not None]
         model.derived[_LAYER] = kept
     return kept
 
 
-def _of_chunk(model: FileModel, chunk: Chunk, ev: Evaluator) -> list[UpdateStep]:
+@dataclass(frozen=True, slots=True)
+class _Worked:
+    """The steps of a part of the file, and what they rest on that an evaluator does not record."""
+
+    steps: list[UpdateStep]
+    calls: list[CompiledCall]
+    traced: frozenset[Scope]
+    chunks: list[Chunk]
+    """Of the file, where variables of the module are replaced, which any of them may read."""
+
+    def still_holds(self, other: _Worked) -> bool:
+        """Are calls, traced functions and readers the same?"""
+        return (
+            len(self.calls) == len(other.calls)
+            and all(one is now for one, now in zip(self.calls, other.calls, strict=True))
+            and self.traced == other.traced
+            and self.chunks == other.chunks
+        )
+
+
+def _of_chunk(model: FileModel, chunk: Chunk) -> list[UpdateStep]:
     """One for each call outside of traced code, also of those that replace nothing."""
     calls = compiled_calls_in(model, chunk)
-    traced = _traced(model) if calls else frozenset()
-    return [_step(model, ev, call) for call in calls if call.scope not in traced]
+    if not calls:
+        return []
+    traced = frozenset(scope for scope in facts_of(chunk).scopes if scope in _traced(model))
+    in_module = any(call.scope.owner().kind == "module" for call in calls)
+    now = _Worked([], calls, traced, list(model.module.chunks) if in_module else [])
+    kept = chunk.facts.get(_LAYER)
+    if kept is not None and not kept.result.still_holds(now):
+        del chunk.facts[_LAYER]
+
+    def work(ev: Evaluator) -> _Worked:
+        return replace(now, steps=[_step(model, ev, call) for call in calls if call.scope not in traced])
+
+    worked: _Worked = model.kept(chunk, _LAYER, work)
+    return worked.steps
 
 
 def _traced(model: FileModel) -> frozenset[Scope]:

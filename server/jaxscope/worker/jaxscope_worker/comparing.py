@@ -36,6 +36,26 @@ def equal(before: Any, after: Any, results: str = "same") -> tuple[bool | None, 
     return True if all_known else None, ""
 
 
+def moved(before: Any, after: Any, eager: Any) -> tuple[bool, str]:
+    """Is each result after a change what it was or, where that was out of date, what nothing compiled gives; and is
+    some of what was out of date right now? Another value may still be out of date, which is not this change's fault.
+    """
+    old, tree = jax.tree_util.tree_flatten_with_path(before)
+    new, other = jax.tree_util.tree_flatten_with_path(after)
+    right, third = jax.tree_util.tree_flatten_with_path(eager)
+    if tree != other or tree != third:
+        return False, "has another structure"
+    behind = better = False
+    for (path, a), (_, b), (_, c) in zip(old, new, right, strict=True):
+        fits = equal([c], [b], "eager")[0] is not False
+        stays, how = equal([a], [b])
+        if not fits and stays is False:
+            return False, f"{how} at {jax.tree_util.keystr(path)}"
+        if equal([c], [a], "eager")[0] is False:
+            behind, better = True, better or fits
+    return (True, "") if better or not behind else (False, "is still what it was, and not what it is without `jit`")
+
+
 def identical(a: Any, b: Any) -> bool:
     """Do two arrays hold the same, to the last bit?"""
     left, right = _values(a), _values(b)

@@ -108,6 +108,12 @@ class Observer:
         except Exception as fault:
             self._fault(fault)
 
+    def _note(self, target: Target, fun: Any, arguments: list[tuple[str, Any, bool, bool]]) -> None:
+        try:
+            self.staling.note(target, fun, arguments)
+        except Exception as fault:
+            self._fault(fault)
+
     def _fault(self, error: Exception) -> None:
         """A mistake of ours; the user's program goes on."""
         traceback.print_exception(error)
@@ -128,7 +134,7 @@ class Observer:
         stack = self._stack()
         arguments = targets.call_arguments(written, target)
         if target is not None and self.source == "run":
-            self.staling.note(target, written.fun, arguments)
+            self._note(target, written.fun, arguments)
         record = Record(
             number=0,
             call=call,

@@ -7,6 +7,7 @@ what a `select_n` throws away may overflow as it likes. Unsigned numbers wrap on
 from __future__ import annotations
 
 import operator
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +56,10 @@ class _Known:
 def overflows(closed: Any, files: UserFiles) -> tuple[Overflow, ...]:
     """Those of a closed jaxpr, each with the user's line that computes it."""
     search = _Search(files)
-    search.enter(closed, ())
+    try:
+        search.enter(closed, ())
+    except Exception as fault:  # a mistake of ours; what else was seen in the trace counts
+        traceback.print_exception(fault)
     return tuple(search.found.values())
 
 

@@ -68,12 +68,13 @@ class Staling:
         if self._traces[where] > _MOST_TRACES:
             return
         holders = _holders(target.function, fun, arguments)
-        for chain in _chains(target.function.__code__):
+        code = target.function.__code__
+        for chain in _chains(code):
             holder = holders.get(chain.root)
             value = _GONE if holder is None else _value(holder, chain)
             if isinstance(holder, CellType) and type(value) not in _NUMBERS:
-                cells = target.function.__closure__ or ()
-                holder = weakref.ref(target.function), cells.index(holder)  # what is in the cell must not live longer
+                at = code.co_freevars.index(chain.root)
+                holder = weakref.ref(target.function), at  # what is in the cell must not live longer
             if value is not _GONE and not isinstance(value, _FIXED):
                 self._seen.append(_Seen(where, chain, holder, _known(value)))
 

@@ -40,13 +40,13 @@ def handle(session: Session, request: VerifyRequest, progress: Report) -> Verify
 def _results(before: _Ran, after: _Ran, request: VerifyRequest, progress: Report) -> tuple[bool | None, str]:
     """Do the entries return what they should?"""
     results = _values_equal(before, after, "arrays" if request.results == "arrays" else "same")
-    if results[0] is not False or after.reply.failure is not None:
-        return results
-    if request.results == "eager":
+    if request.results == "eager" and before.results and after.reply.failure is None:
         with jax.disable_jit():
             eager = _run(request.before, "before, not compiled", progress)
-        if eager.reply.failure is None and _values_equal(eager, after, "eager")[0]:
-            return True, ""
+        if eager.reply.failure is None:
+            return _moved(before, after, eager)
+    if results[0] is not False or after.reply.failure is not None:
+        return results
     if not _repeats(before, request.before, progress):
         return None, "the results differ from run to run, so they were not compared"
     return results
@@ -167,6 +167,16 @@ def _values_equal(before: _Ran, after: _Ran, results: str = "same") -> tuple[boo
             return False, f"what {entry}() returns {how}"
         known = known or same
     return known, ""
+
+
+def _moved(before: _Ran, after: _Ran, eager: _Ran) -> tuple[bool | None, str]:
+    for entry, result in before.results.items():
+        if entry not in after.results:
+            return False, f"{entry}() would fail: {_why(after.reply)}"
+        right, how = comparing.moved(result, after.results[entry], eager.results.get(entry))
+        if not right:
+            return False, f"what {entry}() returns {how}"
+    return True, ""
 
 
 def _repeats(before: _Ran, request: TraceRequest, progress: Report) -> bool:
