@@ -61,7 +61,7 @@ check('a fix over two files is previewed with what each edit is for', async () =
   assert.match(rows, /use\.py/);
   assert.equal(editor.onDisk('use.py'), USE, 'nothing is written yet');
   await editor.page.getByRole('button', { name: /Group Changes By Type/ }).click();
-  await preview().getByText('Signature').waitFor();
+  await preview().getByText('Declared shapes').waitFor(); // the list shows only what fits
   await editor.picture('fix-preview-by-kind');
   await editor.page.getByRole('button', { name: /Group Changes By File/ }).click();
   for (const file of ['library.py', 'use.py']) await preview().locator('.monaco-list-row', { hasText: file }).locator('.edit-checkbox, [role=checkbox]').first().click();

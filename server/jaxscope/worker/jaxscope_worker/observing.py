@@ -158,13 +158,14 @@ class Observer:
         while stack and stack.pop() is not record:
             pass
         record.index = None
+        call = record.call  # `_seen` takes the arguments out
         if inferred is None:
             if error is not None and record.target is not None:
                 self._fail(record, error)
             return
-        if not stack:
-            self.leaks.look(record.target, record.call)
         self._seen(record, inferred, seconds)
+        if not stack:
+            self.leaks.look(record.target, call)
 
     def _seen(self, record: Record, inferred: Inferred, seconds: float) -> None:
         jaxpr = inferred.params["jaxpr"]

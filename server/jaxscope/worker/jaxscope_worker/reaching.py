@@ -90,7 +90,9 @@ def children(value: Any) -> Iterator[tuple[str, str, Any]]:
             yield f".args[{index}]", "args", child
         for name, child in value.keywords.items():
             yield f".keywords[{name!r}]", "keywords", child
-    elif not jax_compat.is_tracer(value) and type(value).__module__.split(".")[0] not in _LIBRARIES:
+    elif (
+        not jax_compat.is_tracer(value) and str(getattr(type(value), "__module__", "")).split(".")[0] not in _LIBRARIES
+    ):
         for step, name, child in _attributes(value):
             if libraries.is_unwritten(value, name):
                 yield "", "", child
