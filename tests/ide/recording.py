@@ -13,7 +13,8 @@ from jaxscope.config import Config
 from jaxscope.ide.workspace import Workspace
 from jaxscope.tracing import planning
 from jaxscope.worker.jaxscope_worker.wire.codec import to_json
-from jaxscope.worker.jaxscope_worker.wire.messages import Failure, LowerRequest, TimeRequest
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, LowerRequest
+from jaxscope.worker.jaxscope_worker.wire.timing import TimeRequest
 from jaxscope.workers.pool import Pool, Session
 
 HERE = Path(__file__).parent

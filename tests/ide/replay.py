@@ -16,7 +16,8 @@ from jaxscope.ide.timings import timings
 from jaxscope.ide.workspace import Workspace
 from jaxscope.tracing.evidence import Evidence, text_hash
 from jaxscope.worker.jaxscope_worker.wire.codec import from_json
-from jaxscope.worker.jaxscope_worker.wire.messages import Hello, LowerReply, TimeReply, TraceReply
+from jaxscope.worker.jaxscope_worker.wire.messages import Hello, LowerReply, TraceReply
+from jaxscope.worker.jaxscope_worker.wire.timing import TimeReply
 
 ROOT = "/project"
 TRACED_AT = time.mktime((2026, 1, 2, 14, 2, 11, 0, 0, -1))

@@ -6,7 +6,7 @@ from replay import traced
 
 from jaxscope.ide.program import program_text
 from jaxscope.ide.timings import spread, timings, verdict
-from jaxscope.worker.jaxscope_worker.wire.messages import FormCost, Samples, TimeReply
+from jaxscope.worker.jaxscope_worker.wire.timing import FormCost, Samples, TimeReply
 
 
 def run(*seconds: float) -> Samples:

@@ -21,6 +21,7 @@ from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import LineIndex, Position, Range
 
 _PASS = re.compile(r"^Pass `(.+?)` into `(.+?)`(?: \(line (\d+)\))?(?: of `(.+?)`)?\.", re.MULTILINE)
+_CHANGING = re.compile(r"^Pass `(.+?)`, which changes, into `(.+?)`\.", re.MULTILINE)
 _IGNORE = re.compile(r"^Ignore `(.+?)` on line (\d+)\.", re.MULTILINE)
 _PRINT = re.compile(r"^Print on line (\d+) when the program runs\.", re.MULTILINE)
 _KEEP = re.compile(r"^Keep `(.+?)` of line (\d+) outside\.", re.MULTILINE)
@@ -41,6 +42,8 @@ def asked(section: Section, folder: Path) -> SourceChange | Refusal:
     if match := _PASS.search(section.text):
         path = str(folder / (match[4] or "case.py"))
         return plan(project, path, match[2], match[1], int(match[3]) if match[3] else None)
+    if match := _CHANGING.search(section.text):
+        return plan(project, case, match[2], match[1], changes=True)
     if match := _DONATE.search(section.text):
         return donate.plan(project, case, _place(section.files["case.py"], match[2]), tuple(_CODE.findall(match[1])))
     if match := _PRINT.search(section.text):
@@ -126,9 +129,10 @@ RUNNABLE = [section for section in SECTIONS if section.after and not _IGNORE.sea
 @pytest.mark.jax
 @pytest.mark.parametrize("section", RUNNABLE, ids=[section.id for section in RUNNABLE])
 def test_examples_run_as_before(section: Section, runner: Runner, eager: Runner) -> None:
-    """The examples themselves: same results, the constant gone. What keeps tracers gives what it gives uncompiled."""
-    leaks = _KEEP.search(section.text) or _AT_ONCE.search(section.text)
-    before = (eager if leaks else runner).run({name.removesuffix(".py"): text for name, text in section.files.items()})
+    """The examples themselves: same results, the constant gone. What went by old values, or kept tracers, gives what it
+    gives uncompiled."""
+    mended = any(asked.search(section.text) for asked in (_KEEP, _AT_ONCE, _CHANGING))
+    before = (eager if mended else runner).run({name.removesuffix(".py"): text for name, text in section.files.items()})
     if "No module named" in str(before.get("error")):
         pytest.skip("the example needs a library that is not here")
     assert "error" not in before, before["error"]

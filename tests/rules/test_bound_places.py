@@ -9,6 +9,7 @@ import pytest
 
 from jaxscope.config import Config
 from jaxscope.ide.workspace import Workspace
+from jaxscope.semantics.givers import bound_at
 
 HEAD = """
 import jax
@@ -144,5 +145,5 @@ def test_bound_here(title: str, tmp_path: Path) -> None:
     model = workspace.model(str(path))
     function = model and model.function(found.function)
     if model and function and not found.name.startswith("self."):
-        bound = model.binding(function, found.name)
+        bound = bound_at(model, function, found.name)
         assert ([bound.range.start.line] if bound else []) == marked

@@ -8,6 +8,7 @@ import pytest
 
 from jaxscope.config import Config
 from jaxscope.rules.base import Context, judge
+from jaxscope.semantics.givers import bound_at
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.text.span import Position
@@ -102,7 +103,7 @@ def test_reads_and_binding(model: FileModel) -> None:
     assert [place.start for place in model.reads(step, "W")] == [Position(16, 24), Position(18, 26), Position(18, 46)]
     assert [place.start for place in model.reads(step, "self.w")] == [Position(18, 54)]
     assert model.reads(step, "nothing") == ()
-    bound = model.binding(step, "W")
+    bound = bound_at(model, step, "W")
     assert bound is not None and bound.range.start == Position(5, 1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from jaxscope_worker.wire.messages import DeclaredSignature
 
 from support import trace
 
@@ -155,3 +156,28 @@ def test_what_stays_or_is_only_set_before_is_not_told(tmp_path: Path) -> None:
         objects["b"] = 3
     """
     assert trace(tmp_path, {"program.py": HEAD + text}, entries=("main",)).changed == ()
+
+
+def test_what_is_traced_for_its_own_sake_changes_nothing(tmp_path: Path) -> None:
+    program = """
+    import jax
+
+    count = 0
+
+    @jax.jit
+    def f(x):
+        return x + count
+
+    @jax.jit
+    def never_called(x):
+        global count
+        count = count + 1
+        return x
+
+    def main():
+        f(1.0)
+    """
+    guess = DeclaredSignature("never_called", "", "guess")
+    reply = trace(tmp_path, {"program.py": program}, entries=("main",), declared=(guess,))
+    assert {one.function for one in reply.functions} == {"f", "never_called"}
+    assert reply.changed == ()

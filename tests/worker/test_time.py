@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from jaxscope_worker import executable, measuring
-from jaxscope_worker.wire.messages import Failure, FormCost, Samples, TimeReply, TimeRequest
+from jaxscope_worker.wire.messages import Failure
+from jaxscope_worker.wire.timing import FormCost, Samples, TimeReply, TimeRequest
 
 from support import Worker, one, request, write
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxscope.ide.timings import timings
-from jaxscope.worker.jaxscope_worker.wire.messages import Failure, TimeReply, TracedFunction, TraceRequest
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, TracedFunction, TraceRequest
+from jaxscope.worker.jaxscope_worker.wire.timing import TimeReply
 from jaxscope.workers.measuring import measure
 from jaxscope.workers.pool import Pool, Session
 

@@ -32,22 +32,12 @@ def _to_argument(project: Project, finding: Finding, changes: bool = False) -> S
     line = finding.range.start.line
     change = hoist_argument.plan(project, finding.path, finding.function, finding.name, line, changes=changes)
     if not isinstance(change, Refusal):
-        refusal = _bound_once(finding, change) if changes else None
-        return refusal or new_argument.in_comments(project, finding, change)
+        return new_argument.in_comments(project, finding, change)
     model = project.model(finding.path)
     if model is not None and model.function(finding.function) is None:
         reason = f"`{finding.function}` is in another file, and a fix does not go through helpers of other files"
         return Refusal(reason, finding.path, finding.range.start.line)
     return change
-
-
-def _bound_once(finding: Finding, change: SourceChange) -> Refusal | None:
-    """Why a value that changes does not become an argument: the calls would go on seeing the old one."""
-    for file in change.files:
-        if file.changed.count("partial(") > file.original.count("partial("):
-            reason = f"`{finding.name}` would be bound once, where the function is stored, and not at each call."
-            return Refusal(reason, finding.path, finding.range.start.line)
-    return None
 
 
 def _donate(project: Project, finding: Finding) -> SourceChange | Refusal:

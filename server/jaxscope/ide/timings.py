@@ -6,7 +6,7 @@ from statistics import median, quantiles
 
 from jaxscope.ide.numbers import format_count, format_percent, format_ratio
 from jaxscope.ide.panel_model import Comparison, FormTimings, Spread, Timings
-from jaxscope.worker.jaxscope_worker.wire.messages import FormCost, Samples, TimeReply
+from jaxscope.worker.jaxscope_worker.wire.timing import FormCost, Samples, TimeReply
 
 LEAST_SAMPLES = 7
 WIDEST = 0.2

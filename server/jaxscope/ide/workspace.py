@@ -16,6 +16,7 @@ from jaxscope.ide.signatures import SOURCES, ranked
 from jaxscope.refactor.change import Refusal
 from jaxscope.rules.base import Context, Judgement, judge
 from jaxscope.rules.finding import Finding
+from jaxscope.semantics.givers import bound_at
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
@@ -241,7 +242,7 @@ class Workspace:
             return constant.bound.path, constant.bound.line
         model = self.model(path)
         owner = model.function(constant.owner) if model else None
-        place = model.binding(owner, constant.name) if model and owner and constant.name else None
+        place = bound_at(model, owner, constant.name) if model and owner and constant.name else None
         return (place.path, place.range.start.line) if place else None
 
     def stale_lines(self, path: str) -> tuple[int, ...]:

@@ -29,12 +29,12 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
     Hello,
     LowerReply,
     LowerRequest,
-    TimeReply,
     TracedFunction,
     TraceRequest,
     VerifyReply,
     VerifyRequest,
 )
+from jaxscope.worker.jaxscope_worker.wire.timing import TimeReply
 from jaxscope.workers.client import OnProgress
 from jaxscope.workers.measuring import measure
 from jaxscope.workers.pool import Session

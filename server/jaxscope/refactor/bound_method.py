@@ -96,6 +96,6 @@ class _BoundMethod:
         home = use.file.lookup(use.file.scope_of(use.node), expression[0]) if expression else None
         if expression is None or home is None:
             raise use.file.refuse("The object has no name here.", use.node)
-        value = Value(use.file, home, expression[0], (*expression[1], *self.value.links))
+        value = Value(use.file, home, expression[0], (*expression[1], *self.value.links), changes=self.value.changes)
         Stability(self.files, value, use.node).check()
         return value

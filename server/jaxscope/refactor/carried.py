@@ -12,7 +12,7 @@ from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.concrete import Concreteness
 from jaxscope.refactor.edits import Edits
 from jaxscope.refactor.layout import FunctionNode
-from jaxscope.refactor.names import File, enclosing
+from jaxscope.refactor.names import File
 from jaxscope.refactor.references import Files, Use
 from jaxscope.refactor.syntax import add_keyword, add_parameter, positional, replace, required
 from jaxscope.refactor.thread_through import Threading
@@ -54,7 +54,7 @@ class Carried:
     def reader(self) -> ast.FunctionDef:
         """The function of the factory that reads the value."""
         file, value = self.file, self.value
-        around = [scope for scope in enclosing(self.read.scope) if scope.is_function and scope.parent is value.home]
+        around = [scope for scope in self.read.scope.around() if scope.is_function and scope.parent is value.home]
         node = around[0].node if around else None
         factory = value.home.node
         plain = isinstance(node, ast.FunctionDef) and not node.decorator_list and not value.links

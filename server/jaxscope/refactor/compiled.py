@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from jaxscope.refactor.layout import FunctionNode
-from jaxscope.refactor.names import File, enclosing
+from jaxscope.refactor.names import File
 from jaxscope.refactor.references import Files, Use
 from jaxscope.refactor.transforms import applied_by, decorated_by, is_partial
 from jaxscope.semantics.scopes import Binding, Scope
@@ -39,7 +39,7 @@ class Compiled:
     def outermost(self, file: File, scope: Scope, below: Scope) -> FunctionNode | None:
         """The outermost compiled function around code in `scope`, of those inside `below`."""
         found = None
-        for around in enclosing(scope):
+        for around in scope.around():
             if around is below:
                 break
             if around.is_function and self.compiled(file, around.function_node):
@@ -125,7 +125,7 @@ class Compiled:
         return any(self.compiled(other, function) for other, function in self.definition(file, node.value))
 
     def _in_compiled(self, use: Use) -> bool:
-        scopes = [scope for scope in enclosing(use.file.scope_of(use.node)) if scope.is_function]
+        scopes = [scope for scope in use.file.scope_of(use.node).around() if scope.is_function]
         return any(self.compiled(use.file, scope.function_node) for scope in scopes)
 
     def becomes_compiled(self, use: Use) -> bool:

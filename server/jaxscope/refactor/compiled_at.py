@@ -6,7 +6,7 @@ import ast
 
 from jaxscope.refactor.change import Refused
 from jaxscope.refactor.layout import FunctionNode
-from jaxscope.refactor.names import File, enclosing
+from jaxscope.refactor.names import File
 from jaxscope.refactor.transforms import Application, applied_by, decorated_by
 from jaxscope.text.span import Range
 
@@ -37,7 +37,7 @@ def _parameters(file: File, node: ast.expr) -> list[str]:
     home, name = (file.lookup(scope, node.id), node.id) if isinstance(node, ast.Name) else (None, "")
     bound = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
     if bound and isinstance(node, ast.Attribute):
-        home = next((outer for outer in enclosing(scope) if outer.kind == "class"), None)
+        home = next((outer for outer in scope.around() if outer.kind == "class"), None)
         name = node.attr
     bindings = home.bindings.get(name, []) if home is not None else []
     found = bindings[0].node if len(bindings) == 1 else None

@@ -21,13 +21,13 @@ from jaxscope.refactor.default_value import default_of, hoist_default
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.made_inside import hoist_inline, hoist_made
 from jaxscope.refactor.method import hoist_from_method
-from jaxscope.refactor.names import enclosing
 from jaxscope.refactor.references import Files
 from jaxscope.refactor.relative import hoist_of_parameter
 from jaxscope.refactor.thread_through import Threading
 from jaxscope.refactor.transforms import decorated_by
 from jaxscope.refactor.value import Stability, Value, inside, link_text, split_expression
 from jaxscope.semantics.scopes import Read, Scope
+from jaxscope.semantics.vocabulary import MUTATING
 from jaxscope.text.edit import SourceChange
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class _Planner:
         home = self.file.lookup(read.scope, self.root)
         if home is None:
             raise self.file.refuse(f"It cannot be seen where `{self.root}` is bound.", read.node)
-        value = Value(self.file, home, self.root, self.links)
+        value = Value(self.file, home, self.root, self.links, changes=self.changes)
         if inside(home, target):
             return self._of_own_name(value, node, read)
         self._check(value, node)
@@ -136,7 +136,7 @@ class _Planner:
         return min(found, key=lambda read: read.order) if found else None
 
     def _function_of(self, read: Read) -> Scope | None:
-        return next((scope for scope in enclosing(read.scope) if scope.is_function), None)
+        return next((scope for scope in read.scope.around() if scope.is_function), None)
 
     # ------------------------------------------------------------ what to do
 
@@ -167,13 +167,23 @@ class _Planner:
         return hoist_from_bound_method(self.files, self.compiled, value, self.file, node)
 
     def _check(self, value: Value, node: FunctionNode) -> None:
-        if self.changes:
-            pass  # each call gives what the name stands for at that moment
+        if value.changes:
+            self._check_unchanged_within(value, node)
         elif not inside(value.home, self.file.scope(node)):
             Stability(self.files, value, node).check()
         else:
             Stability(self.files, value, node).check_attributes()
         Contents(self.files).check(self.file, value.home, value.root, value.links)
+
+    def _check_unchanged_within(self, value: Value, node: FunctionNode) -> None:
+        """JAX hands a copy of a container on: what traced code puts into it would be lost."""
+        for read in self.file.reads(value.home, value.root):
+            last = read.links[-1] if read.links else None
+            changed = isinstance(last, ast.Attribute) and last.attr in MUTATING
+            if inside(read.scope, self.file.scope(node)) and (
+                changed or isinstance(getattr(last, "ctx", None), ast.Store)
+            ):
+                raise self.file.refuse(f"`{value.root}` is changed here, which would change a copy.", read.node)
 
     def _starts(self, value: Value, target: Scope, read: Read) -> list[FunctionNode]:
         """The functions to begin with: the outermost compiled ones that read the value for `target`."""
@@ -185,7 +195,7 @@ class _Planner:
                 starts.append(node)
                 continue
             around = [
-                s for s in enclosing(other.scope) if s.is_function and inside(s, value.home) and s is not value.home
+                s for s in other.scope.around() if s.is_function and inside(s, value.home) and s is not value.home
             ]
             around = [scope for scope in around if scope.function_node in reached or other is read]
             compiled = [scope for scope in around if self.compiled.compiled(self.file, scope.function_node)]
@@ -198,14 +208,14 @@ class _Planner:
         if not starts and not value.home.is_function:
             raise self.file.refuse(f"It cannot be seen how `{self.function}` comes to read `{self.name}`.", read.node)
         attempt = partial(self._attempt, value, target, starts)
-        others = (hoist_carried, hoist_compiled_result)
+        others = () if value.changes else (hoist_carried, hoist_compiled_result)  # they bind it once
         made = [partial(hoist, self.files, self.compiled, value, read) for hoist in others]
         return self.files.first(partial(attempt, by_keyword=False), partial(attempt, by_keyword=True), *made)
 
     def _attempt(self, value: Value, target: Scope, starts: list[FunctionNode], by_keyword: bool) -> SourceChange:
         threading = Threading(self.files, self.compiled, value, by_keyword)
         threading.run(self.file, *starts)
-        if not any(scope.is_function and scope.function_node in threading.parameters for scope in enclosing(target)):
+        if not any(scope.is_function and scope.function_node in threading.parameters for scope in target.around()):
             raise self.file.refuse(
                 f"It cannot be seen how `{self.function}` comes to read `{self.name}`.", target.function_node
             )

@@ -10,15 +10,9 @@ from jaxscope.refactor.names import File
 from jaxscope.refactor.references import Files
 from jaxscope.refactor.syntax import insert_after, replace, starts_own_line
 from jaxscope.semantics.rebuilt import Rebuilt
+from jaxscope.semantics.vocabulary import MUTATING
 from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import Range
-
-_IN_PLACE = frozenset(
-    [
-        *("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault"),
-        *("popitem", "add", "discard", "fill"),
-    ]
-)
 
 
 def is_of_self(one: Rebuilt) -> bool:
@@ -144,7 +138,7 @@ def _check_attribute(files: Files, file: File, cls: ast.ClassDef, name: str) -> 
     for use in files.of_attribute(name):
         parent = use.file.parents.get(use.node)
         stored = isinstance(parent, ast.Subscript | ast.Attribute) and not isinstance(parent.ctx, ast.Load)
-        if stored or (isinstance(parent, ast.Attribute) and parent.attr in _IN_PLACE):
+        if stored or (isinstance(parent, ast.Attribute) and parent.attr in MUTATING):
             raise use.file.refuse(f"`{name}` may be changed after the method was compiled.", use.node)
     for word in ("setattr", "__dict__", "vars"):
         for other in files.mentioning(word):

@@ -76,7 +76,9 @@ class _Method:
         scope = self.file.scope(self.node)
         around = self.value.home
         if around is not scope and around.parent is scope.parent:  # the finding is in a method that this one calls
-            self.value = Value(self.file, scope, positional(self.node)[0].arg, self.value.links)
+            self.value = Value(
+                self.file, scope, positional(self.node)[0].arg, self.value.links, changes=self.value.changes
+            )
         readers = methods_reading(self.file, self.node, self.value.links) if self.value.home is scope else []
         helpers = HelperMethods(self.files, self.compiled, self.file, self.node, self.edits)
         for reader in readers:

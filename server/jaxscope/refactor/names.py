@@ -134,14 +134,6 @@ def _in_body(parent: ast.AST, child: ast.AST) -> bool:
     return True
 
 
-def enclosing(scope: Scope) -> Iterator[Scope]:
-    """`scope` and those around it, innermost first."""
-    at: Scope | None = scope
-    while at is not None:
-        yield at
-        at = at.parent
-
-
 def identifiers(node: ast.AST) -> set[str]:
     """Every name that occurs anywhere in `node`."""
     found: set[str] = set()

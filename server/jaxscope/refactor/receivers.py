@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jaxscope.refactor.contents import Contents
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.mentions import check_named
-from jaxscope.refactor.names import File, enclosing
+from jaxscope.refactor.names import File
 from jaxscope.refactor.references import Files, Use
 from jaxscope.refactor.value import link_text
 from jaxscope.semantics.scopes import Scope
@@ -16,7 +16,7 @@ from jaxscope.semantics.scopes import Scope
 
 def method_around(file: File, node: ast.AST) -> Scope | None:
     """The method that holds the node."""
-    for scope in enclosing(file.scope_of(node)):
+    for scope in file.scope_of(node).around():
         if scope.is_function and scope.parent is not None and scope.parent.kind == "class":
             return scope
     return None

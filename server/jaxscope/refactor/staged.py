@@ -10,7 +10,7 @@ import ast
 
 from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.names import File, enclosing, identifiers
+from jaxscope.refactor.names import File, identifiers
 from jaxscope.refactor.references import Files
 from jaxscope.refactor.syntax import ensure_import, replace
 from jaxscope.refactor.transforms import decorated_by
@@ -129,7 +129,7 @@ class _Staged:
         return None
 
     def _always_compiled(self, file: File, node: ast.expr) -> bool:
-        for scope in enclosing(file.scope_of(node)):
+        for scope in file.scope_of(node).around():
             for decorator in getattr(scope.node, "decorator_list", []):
                 application = decorated_by(file, decorator)
                 if application is not None and application.transform.is_jit:

@@ -19,7 +19,7 @@ from jaxscope.refactor.edits import Edits
 from jaxscope.refactor.escapes import Escapes
 from jaxscope.refactor.layout import FunctionNode
 from jaxscope.refactor.mentions import check_named
-from jaxscope.refactor.names import File, enclosing, identifiers
+from jaxscope.refactor.names import File, identifiers
 from jaxscope.refactor.options import OptionShift
 from jaxscope.refactor.references import Files, Use
 from jaxscope.refactor.sites import Form, Site, handed_over
@@ -143,7 +143,7 @@ class Threading:
             concrete.check(value.node(read))
 
     def _free_between(self, scope: Scope, node: FunctionNode, file: File, name: str) -> bool:
-        return all(name not in s.bindings for s in enclosing(scope) if inside(s, file.scope(node)))
+        return all(name not in s.bindings for s in scope.around() if inside(s, file.scope(node)))
 
     def _follow_function(self, file: File, node: FunctionNode, form: Form) -> None:
         if isinstance(node, ast.Lambda):
@@ -217,6 +217,9 @@ class Threading:
             raise use.file.refuse(otherwise, use.node)
         if form.index is not None and not form.exact:
             raise use.file.refuse(otherwise, use.node)
+        if self.value.changes:
+            reason = f"`{self.value.text}` would be bound once, where the function is stored, and not at each call."
+            raise use.file.refuse(reason, use.node)
         self.visible.check_made(use.file, use.node)
         return self._site(Site(use.file, use.node, form, bind=True))
 
@@ -315,7 +318,7 @@ class Threading:
             self.thread(site.file, node)
 
     def _parameter_at(self, scope: Scope) -> str | None:
-        for around in enclosing(scope):
+        for around in scope.around():
             if around.is_function and around.function_node in self.parameters:
                 return self.parameters[around.function_node]
         return None
@@ -325,7 +328,7 @@ class Threading:
         name = self._parameter_at(scope)
         if name is None:
             return self.visible.text(site.file, scope, site.node)
-        for around in enclosing(scope):
+        for around in scope.around():
             if around.is_function and around.function_node in self.parameters:
                 break
             if name in around.bindings:

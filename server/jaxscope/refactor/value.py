@@ -15,7 +15,7 @@ from jaxscope.refactor.compiled import Compiled
 from jaxscope.refactor.exists import check_exists, check_plain_attribute
 from jaxscope.refactor.known import Known
 from jaxscope.refactor.mentions import check_named
-from jaxscope.refactor.names import File, enclosing
+from jaxscope.refactor.names import File
 from jaxscope.refactor.references import Files
 from jaxscope.semantics.scopes import Binding, Read, Scope
 
@@ -36,6 +36,8 @@ class Value:
     links: tuple[str, ...]
     new: bool = False
     """The name does not exist yet: the change itself adds it to `home`."""
+    changes: bool = False
+    """It is another at times, and each call shall see that of its moment."""
 
     @property
     def text(self) -> str:
@@ -243,4 +245,4 @@ def _order(node: ast.AST) -> tuple[int, int]:
 
 def inside(scope: Scope, home: Scope) -> bool:
     """Is `scope` the scope `home`, or within it?"""
-    return any(around is home for around in enclosing(scope))
+    return any(around is home for around in scope.around())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.names import File, enclosing, identifiers
+from jaxscope.refactor.names import File, identifiers
 from jaxscope.refactor.references import Files
 from jaxscope.refactor.syntax import insert_after, starts_own_line
 from jaxscope.refactor.value import Value
@@ -81,7 +81,7 @@ class Visible:
 
     def _imports(self, file: File, scope: Scope, node: ast.expr) -> Iterator[ast.Import | ast.ImportFrom]:
         """Imports that have certainly run when the code at `node` runs, from the outermost on."""
-        bodies = [around.node for around in enclosing(scope) if around.kind != "class"]
+        bodies = [around.node for around in scope.around() if around.kind != "class"]
         for body in [file.tree, *reversed(bodies)]:
             for statement in getattr(body, "body", None) or [] if not isinstance(body, ast.Lambda) else []:
                 earlier = body is file.tree or statement.lineno < node.lineno

@@ -57,7 +57,7 @@ from dataclasses import dataclass, replace
 from jaxscope.config import Config
 from jaxscope.rules import traced_constants, traced_settings
 from jaxscope.rules.base import Context, Judgement, Rule
-from jaxscope.rules.finding import ArrayFacts, Finding, FixOffer, Related
+from jaxscope.rules.finding import UNPARSED, ArrayFacts, Finding, FixOffer, Related, related
 from jaxscope.rules.traced_constants import Claim
 from jaxscope.semantics.arrays import most_bytes, size_bytes
 from jaxscope.semantics.capture import Capture
@@ -174,7 +174,7 @@ def _has_part(whole: Claim, part: Claim) -> bool:
 
 
 def _read(finding: Finding) -> Related:
-    return _place(Place(finding.path, finding.range), "read here too")
+    return related(Place(finding.path, finding.range), "read here too")
 
 
 def _over(size: _Size, config: Config) -> bool:
@@ -220,7 +220,7 @@ def _claim(model: FileModel, capture: Capture, size: _Size) -> Claim:
         via,
         _related(capture),
         () if capture.stale else (FixOffer(f"Pass `{capture.name}` as an argument", "array-to-argument", "safe"),),
-        "This part of the file does not parse at the moment." if capture.stale else None,
+        UNPARSED if capture.stale else None,
     )
     return Claim(finding, function, many)
 
@@ -241,15 +241,10 @@ def _message(name: str, function: str, size: _Size, many: bool, known: bool) -> 
 def _related(capture: Capture) -> tuple[Related, ...]:
     found = []
     if capture.bound is not None:
-        found.append(_place(capture.bound.place, "bound here"))
+        found.append(related(capture.bound.place, "bound here"))
     places = sorted((mark.place for mark in capture.also), key=lambda place: (place.path, place.range))
-    found += [_place(place, "read here too") for place in places]
+    found += [related(place, "read here too") for place in places]
     return tuple(found)
-
-
-def _place(place: Place, message: str) -> Related:
-    start, end = place.range.start, place.range.end
-    return Related(place.path, start.line, message, start.column, end.column if end.line == start.line else 0)
 
 
 RULE = CapturedArray()

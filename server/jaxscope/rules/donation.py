@@ -54,9 +54,8 @@ from dataclasses import replace
 from math import prod
 
 from jaxscope.rules.base import Context, Judgement, Rule
-from jaxscope.rules.finding import Finding, FixOffer, Refuted, Related, Severity
+from jaxscope.rules.finding import Finding, FixOffer, Refuted, Severity, related
 from jaxscope.semantics.capture import Mark
-from jaxscope.semantics.compiled_calls import CompiledCall
 from jaxscope.semantics.dtypes import item_bytes
 from jaxscope.semantics.model import FileModel, Place
 from jaxscope.semantics.update_steps import UpdateStep, update_steps_of
@@ -170,6 +169,7 @@ def _finding(model: FileModel, step: UpdateStep, names: tuple[str, ...], size: i
     doubt = "" if step.needed == "no" else " (if nobody else holds the old value)"
     shown = " ".join(["`" + written + "`", what]) + saved + doubt + " (inferred)"
     title = f"Donate {' and '.join(f'`{name}`' for name in names)}"
+    offer = FixOffer(title, "donate", "safe" if step.needed == "no" else "unsafe", names)
     return Finding(
         NAME,
         level,
@@ -179,8 +179,9 @@ def _finding(model: FileModel, step: UpdateStep, names: tuple[str, ...], size: i
         written,
         shown,
         "static",
-        related=tuple(_related(call) for call in step.calls),
-        fixes=(FixOffer(title, "donate", "safe" if step.needed == "no" else "unsafe", names),),
+        related=tuple(related(Mark(call.scope.chunk, call.node).place, "replaced here") for call in step.calls),
+        fixes=(offer,) if step.first.donates else (),
+        refused=None if step.first.donates else "What compiles it has no `donate_argnums`, but an option of its own.",
     )
 
 
@@ -194,12 +195,6 @@ def _place(model: FileModel, step: UpdateStep) -> Place:
     if site is None:
         return Mark(step.first.scope.chunk, step.first.node).place
     return Mark(site.scope.chunk, site.node).place
-
-
-def _related(call: CompiledCall) -> Related:
-    place = Mark(call.scope.chunk, call.node).place
-    start, end = place.range.start, place.range.end
-    return Related(place.path, start.line, "replaced here", start.column, end.column if end.line == start.line else 0)
 
 
 RULE = Donation()

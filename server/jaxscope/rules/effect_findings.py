@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from jaxscope.rules.finding import Finding, FixOffer, Related, Severity
-from jaxscope.semantics.capture import Mark
+from jaxscope.rules.finding import INFERRED, UNPARSED, Finding, FixOffer, Related, Severity, related
 from jaxscope.semantics.effects import Effect
 from jaxscope.semantics.model import FileModel
-
-INFERRED = " (inferred)"
 
 
 def finding_of(
@@ -31,7 +28,7 @@ def finding_of(
         effect.how or None,
         related_of(effect),
         () if stale else fixes,
-        "This part of the file does not parse at the moment." if stale else None,
+        UNPARSED if stale else None,
     )
 
 
@@ -49,17 +46,10 @@ def related_of(effect: Effect) -> tuple[Related, ...]:
     """Where what is changed was made, and where it is handed to the function that changes it."""
     found = []
     if effect.bound is not None:
-        found.append(related(effect.bound, "bound here"))
+        found.append(related(effect.bound.place, "bound here"))
     if effect.through is not None:
-        found.append(related(effect.through, "handed on here"))
+        found.append(related(effect.through.place, "handed on here"))
     return tuple(found)
-
-
-def related(mark: Mark, message: str) -> Related:
-    """Another place that belongs to a finding."""
-    place = mark.place
-    start, end = place.range.start, place.range.end
-    return Related(place.path, start.line, message, start.column, end.column if end.line == start.line else 0)
 
 
 def function_of(model: FileModel, effect: Effect) -> str:

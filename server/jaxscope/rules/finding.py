@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from jaxscope.semantics.functions import Place
 from jaxscope.text.span import Range
 
 Severity = Literal["hint", "information", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """The least first."""
+INFERRED = " (inferred)"
+"""Ends what is said without a trace."""
+UNPARSED = "This part of the file does not parse at the moment."
+"""Why no fix is offered in text that was good before."""
 Evidence = Literal["static", "traced", "both"]
 
 
@@ -36,6 +41,18 @@ class Related:
     message: str
     column: int = 0
     end_column: int = 0
+
+
+def related(place: Place, message: str) -> Related:
+    """Another place that belongs to a finding, where its columns are known."""
+    start, end = place.range.start, place.range.end
+    return Related(place.path, start.line, message, start.column, end.column if end.line == start.line else 0)
+
+
+def line_of(place: Place, path: str) -> str:
+    """`on line 3`, and of which file where that is not the one at `path`."""
+    line = f"on line {place.range.start.line}"
+    return line if place.path == path else f"{line} of `{place.path.rpartition('/')[2]}`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,8 @@ import ast
 from collections.abc import Iterator
 
 from jaxscope.rules.base import Context, Rule
-from jaxscope.rules.effect_findings import INFERRED, finding_of, function_of, kept_outside, once_each, related
-from jaxscope.rules.finding import Finding, FixOffer, Severity
+from jaxscope.rules.effect_findings import finding_of, function_of, kept_outside, once_each
+from jaxscope.rules.finding import INFERRED, UNPARSED, Finding, FixOffer, Severity, line_of, related
 from jaxscope.semantics.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.staleness import Stale, stale_of
@@ -115,8 +115,7 @@ def _is_filling(node: ast.AST) -> bool:
 def _stale_finding(model: FileModel, stale: Stale, name: str) -> Finding:
     function = model.function_of(stale.site.function).qualname
     at, change = stale.at.place, stale.change.place
-    line = f"on line {change.range.start.line}"
-    where = line if change.path == at.path else f"{line} of `{change.path.rpartition('/')[2]}`"
+    where = line_of(change, at.path)
     broken = stale.at.chunk.broken
     return Finding(
         NAME,
@@ -130,9 +129,9 @@ def _stale_finding(model: FileModel, stale: Stale, name: str) -> Finding:
         model.function_of(stale.inner).qualname if stale.inner is not None else None,
         None,
         stale.via,
-        (related(stale.change, "changed here"),),
+        (related(change, "changed here"),),
         () if broken else (FixOffer(f"Pass `{name}` as an argument", "value-to-argument", "safe"),),
-        "This part of the file does not parse at the moment." if broken else None,
+        UNPARSED if broken else None,
     )
 
 

@@ -60,7 +60,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
-from jaxscope.rules.finding import Finding, FixOffer, Related
+from jaxscope.rules.finding import UNPARSED, Finding, FixOffer, Related, line_of, related
 from jaxscope.semantics.capture import Mark
 from jaxscope.semantics.model import FileModel, squeezed
 from jaxscope.semantics.staleness import Stale, stale_of
@@ -136,7 +136,7 @@ def _finding(model: FileModel, stale: Stale) -> Finding:
         stale.via,
         _related(stale),
         () if broken else (offer,),
-        "This part of the file does not parse at the moment." if broken else None,
+        UNPARSED if broken else None,
     )
 
 
@@ -144,7 +144,7 @@ def _message(stale: Stale, function: str) -> str:
     name, kept = stale.name, stale.known or "what it was then"
     if stale.is_key:
         kept = "the key it was traced with and draws the same numbers every time"
-    where = _line(stale)
+    where = line_of(stale.change.place, stale.at.place.path)
     if stale.while_traced:
         return (
             f"`{name}` is changed {where} while `{function}` is traced, not when it runs: later calls go on using "
@@ -160,12 +160,6 @@ def _message(stale: Stale, function: str) -> str:
     return f"`{name}` is changed {where}, after `{function}` was traced: it goes on using {kept} (inferred){again}"
 
 
-def _line(stale: Stale) -> str:
-    place, at = stale.change.place, stale.at.place
-    line = f"on line {place.range.start.line}"
-    return line if place.path == at.path else f"{line} of `{place.path.rpartition('/')[2]}`"
-
-
 def _related(stale: Stale) -> tuple[Related, ...]:
     marks: list[tuple[Mark, str]] = [(stale.change, "changed here")]
     if stale.first is not None and stale.later == stale.first:
@@ -174,13 +168,7 @@ def _related(stale: Stale) -> tuple[Related, ...]:
         marks += [(stale.first, "traced here at the latest"), (stale.later, "this call uses the old value")]
     if stale.again is not None:
         marks.append((stale.again, "applied again here"))
-    found = []
-    for mark, message in marks:
-        place = mark.place
-        start, end = place.range.start, place.range.end
-        width = end.column if end.line == start.line else 0
-        found.append(Related(place.path, start.line, message, start.column, width))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(related(mark.place, message) for mark, message in marks))
 
 
 RULE = StaleCapture()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope.semantics import model as semantics
+from jaxscope.semantics.givers import bound_at
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.semantics.vocabulary import METADATA
 from jaxscope.text.span import Position, Range
@@ -92,7 +93,7 @@ def _first_read(model: FileModel, function: Function, name: str, constant: Const
             root = name.replace("[", ".").partition(".")[0]
             own = any(parameter.name == root for parameter in function.parameters)
             own = own or (constant.holder == "global" and root in function.scope.bindings)  # `names = globals()`
-            bound = None if own else home.binding(function, name)
+            bound = None if own else bound_at(home, function, name)
             written = " ".join(home.module.source(place).split())
             return Spot(home.path, place, written, inner.qualname if inner else function.qualname, bound)
         shorter = _LAST_STEP.sub("", name)

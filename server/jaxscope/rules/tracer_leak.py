@@ -60,8 +60,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
-from jaxscope.rules.effect_findings import INFERRED, finding_of, function_of, kept_outside, once_each
-from jaxscope.rules.finding import Finding, Severity
+from jaxscope.rules.effect_findings import finding_of, function_of, kept_outside, once_each
+from jaxscope.rules.finding import INFERRED, Finding, Severity
 from jaxscope.semantics.compiled_calls import compiled_calls_of
 from jaxscope.semantics.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel, squeezed

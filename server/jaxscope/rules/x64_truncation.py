@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
-from jaxscope.rules.finding import ArrayFacts, Finding, Refuted, Related, Severity
+from jaxscope.rules.finding import ArrayFacts, Finding, Refuted, Severity, related
 from jaxscope.semantics.capture import Capture, Mark
 from jaxscope.semantics.captures import captures_of, traced_code_of
 from jaxscope.semantics.dtypes import narrowed
@@ -123,10 +123,6 @@ def _of_capture(model: FileModel, capture: Capture, dtype: str, becomes: Narrowe
     narrow = narrowed(dtype, False)
     shown = f": {becomes.before} becomes {becomes.after}" if becomes.before else ""
     place = capture.at.place
-    related: tuple[Related, ...] = ()
-    if capture.bound is not None:
-        bound = capture.bound.place
-        related = (Related(bound.path, bound.range.start.line, "bound here", bound.range.start.column),)
     return Finding(
         NAME,
         level,
@@ -138,7 +134,7 @@ def _of_capture(model: FileModel, capture: Capture, dtype: str, becomes: Narrowe
         "static",
         array=ArrayFacts(None, narrow, None, source_dtype=dtype),
         via=capture.via,
-        related=related,
+        related=(related(capture.bound.place, "bound here"),) if capture.bound is not None else (),
     )
 
 

@@ -10,6 +10,7 @@ from jaxscope.semantics.arguments import parameters
 from jaxscope.semantics.capture import Mark
 from jaxscope.semantics.evaluate import Evaluator
 from jaxscope.semantics.frames import Frame
+from jaxscope.semantics.givers import giver
 from jaxscope.semantics.scopes import Read, Scope
 from jaxscope.semantics.values import (
     ClassValue,
@@ -48,7 +49,7 @@ class Origin:
         bindings = other.global_bindings(name) if other is not None else []
         if not bindings:
             return None
-        last = other.giver(name, bindings[-1].scope, bindings[-1].scope) if other is not None else None
+        last = giver(other, name, bindings[-1].scope, bindings[-1].scope) if other is not None else None
         if last is None:
             return None
         if last.kind == "import" and last.attribute and depth < _LONGEST_CHAIN:
@@ -63,7 +64,7 @@ class Origin:
         if owner is None:
             return None
         model = frame.model
-        last = model.giver(name, owner, scope)
+        last = giver(model, name, owner, scope)
         if last is None:
             return None
         if last.kind == "import":

@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING
 
 from jaxscope.semantics.scopes import Binding, Read, Scope, facts_of
 from jaxscope.semantics.variables import Link, is_parameter_of, links_of
+from jaxscope.semantics.vocabulary import MUTATING
 from jaxscope.source.module import Chunk
 
 if TYPE_CHECKING:
     from jaxscope.semantics.model import FileModel
 
-MUTATING = frozenset(
-    (
-        *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem"),
-        *("add", "discard", "difference_update", "intersection_update", "symmetric_difference_update"),
-        *("fill", "put", "itemset", "partition", "resize"),
-    )
-)
-"""Methods that change a list, dict, set or NumPy array."""
 MAKING = frozenset(("__init__", "__post_init__", "__new__", "setup", "__setstate__", "__set_name__"))
 """Methods that run before anybody has the object."""
 THROUGH_PARAMETER = ""

@@ -41,6 +41,8 @@ class CompiledCall:
     """Is it a method of an object (`self` is a parameter of the function that `given` leaves out)?"""
     donated: tuple[str, ...] | None
     """Names of the donated parameters; None when what says so cannot be read."""
+    donates: bool
+    """Has the transform that compiles it `donate_argnums`?"""
 
     def argument(self, name: str) -> ast.expr | None:
         """What is given for a parameter."""
@@ -79,7 +81,7 @@ def _may_be_compiled(ev: Evaluator, node: ast.expr, scope: Scope, model: FileMod
         root = root.value
     owner = ev.owner(root.id, scope) if isinstance(root, ast.Name) else None
     if isinstance(root, ast.Name) and owner is not None:
-        bindings = model.global_bindings(root.id) if owner.kind == "module" else owner.bindings[root.id]
+        bindings = model.bindings_of(root.id, owner)
         if all(binding.kind == "import" for binding in bindings):
             return any(_is_of_project(model, binding) for binding in bindings)
         if root is node:
@@ -141,6 +143,7 @@ def _call(
         static_parameters(target, nums, names),
         function.bound is not None,
         _donated(compiled, target),
+        "donate_argnums" in compiled.transform.argnums,
     )
 
 

@@ -15,18 +15,11 @@ from typing import Literal
 from jaxscope.semantics.scope_builder import last_name
 from jaxscope.semantics.scopes import Scope, facts_of
 from jaxscope.semantics.variables import begins_with
+from jaxscope.semantics.vocabulary import EMPTIES, FILLS
 from jaxscope.source.module import Chunk
 
 Kind = Literal["name", "attribute", "item", "method", "call", "yield", "cache"]
 
-FILLS = frozenset(
-    ("append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "__setitem__")
-)
-"""Methods that put something into a container."""
-EMPTIES = frozenset(
-    ("pop", "popleft", "popitem", "remove", "discard", "clear", "sort", "reverse", "rotate", "move_to_end")
-)
-"""Methods that change a container otherwise."""
 _CACHES = frozenset(("lru_cache", "cache"))
 _GUARDS = re.compile(
     r"tracer|trace_state|is_traced|is_tracing|is_concrete|under_jax|under_jit|(?<![a-z])in_jit(?![a-z])", re.IGNORECASE

@@ -201,7 +201,7 @@ class Owners:
     def _outer(self, name: str, owner: Scope, scope: Scope, is_name: bool = False) -> Outer | None:
         """A name that is not the traced code's own."""
         model = self.frames.home(scope)
-        bindings = model.global_bindings(name) if owner.kind == "module" else owner.bindings.get(name, [])
+        bindings = model.bindings_of(name, owner)
         if not bindings:
             return None
         first = next((binding for binding in bindings if -1 not in binding.block), bindings[0])

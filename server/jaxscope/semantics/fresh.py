@@ -40,7 +40,8 @@ def made(ev: Evaluator, node: ast.expr, scope: Scope, block: Block, depth: int =
     if depth > _DEEPEST:
         return None
     if isinstance(node, ast.Name):
-        return _bound(ev, node, scope, depth)
+        binding = only_binding(ev, node, scope)
+        return made_by(ev, binding, depth + 1) if binding is not None else None
     value = ev.evaluate(node, scope, ev.generic_frame(scope, ev.model_of(scope.module_part())))
     if isinstance(node, ast.Lambda):
         return Fresh("lambda", node, scope, block, code=_code(value))
@@ -75,15 +76,16 @@ def _with(outer: Fresh, inner: Fresh | None) -> Fresh:
     return Fresh(outer.kind, outer.node, outer.scope, outer.block, (*outer.reads, *inner.reads), inner.code)
 
 
-def _bound(ev: Evaluator, node: ast.Name, scope: Scope, depth: int) -> Fresh | None:
-    owner = ev.owner(node.id, scope)
-    if owner is None:
+def only_binding(ev: Evaluator, node: ast.expr, scope: Scope) -> Binding | None:
+    """What alone can have given a name its value, where it is read."""
+    owner = ev.owner(node.id, scope) if isinstance(node, ast.Name) else None
+    if owner is None or not isinstance(node, ast.Name):
         return None
     model = ev.model_of(owner.module_part())
-    bindings = model.global_bindings(node.id) if owner.kind == "module" else owner.bindings.get(node.id, [])
+    bindings = model.bindings_of(node.id, owner)
     if len(bindings) > 1 and owner is scope.owner():
         bindings = model.reaching(bindings, owner, (model.place_key(scope, node), model.block_of(scope, node)))
-    return made_by(ev, bindings[0], depth + 1) if len(bindings) == 1 else None
+    return bindings[0] if len(bindings) == 1 else None
 
 
 def made_by(ev: Evaluator, binding: Binding, depth: int = 0) -> Fresh | None:

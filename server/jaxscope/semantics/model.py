@@ -114,6 +114,10 @@ class FileModel:
                 return [known[name]]
         return []
 
+    def bindings_of(self, name: str, owner: Scope) -> list[Binding]:
+        """What binds a name of the scope that has it."""
+        return self.global_bindings(name) if owner.kind == "module" else owner.bindings.get(name, [])
+
     def _gives(self, path: str, name: str, asked: set[str]) -> bool:
         """Does the file at `path` have the global, itself or by a star import of its own?"""
         other = self.project.model(path) if path not in asked else None
@@ -282,46 +286,6 @@ class FileModel:
                 return place
         return None
 
-    def binding(self, function: Function, name: str) -> Place | None:
-        """Where the value that the function sees under `name` (or its root) was given to it."""
-        root = name.replace("[", ".").partition(".")[0]
-        owner = self.project.evaluator.owner(root, function.scope)
-        if owner is None:
-            return None
-        found = self.giver(root, owner, function.scope)
-        if found is None:
-            return None
-        imported = self._imported_binding(found, name) if found.kind == "import" else None
-        return imported or self.place(found.scope, found.node)
-
-    def giver(self, name: str, owner: Scope, function: Scope) -> Binding | None:
-        """The binding in `owner` whose value a function inside it sees; None where that can be one of several.
-
-        It runs after it was defined: what was overwritten until then is gone, and what comes later may be seen or not.
-        """
-        bindings = self.global_bindings(name) if owner.kind == "module" else owner.bindings.get(name, [])
-        bindings = [one for one in bindings if not _is_none(one)] or bindings
-        at = function
-        while at.parent is not None and at.parent is not owner and at.parent.kind != "module":
-            at = at.parent
-        if at.node is not None and at is not owner:
-            defined = self.place_key(at, at.node)
-            earlier = [one for one in bindings if self._key(one.scope, one.order) < defined]
-            later = [one for one in bindings if self._key(one.scope, one.order) >= defined]
-            bindings = (self.reaching(earlier, owner, None) if earlier else []) + later
-        else:
-            bindings = self.reaching(bindings, owner, None)
-        kept = [one for one, after in zip(bindings, [*bindings[1:], None], strict=True) if not _changes(after, one)]
-        return kept[0] if len(kept) == 1 else None
-
-    def _imported_binding(self, binding: Binding, name: str) -> Place | None:
-        """Where the project's other file binds what is imported from it."""
-        path = self.project.resolve(self.path, binding.module, binding.level)
-        other = self.project.model(path) if path is not None else None
-        attribute = binding.attribute or name.partition(".")[2].partition(".")[0].partition("[")[0]
-        found = other.global_bindings(attribute) if other is not None else []
-        return other.place(found[-1].scope, found[-1].node) if other is not None and found else None
-
     def place(self, scope: Scope, node: ast.AST) -> Place:
         """Place of a tree that stands in `scope`, possibly of another file; of a definition, its name."""
         model: FileModel = scope.chunk.facts["model"]
@@ -362,9 +326,10 @@ class FileModel:
 
     def place_key(self, scope: Scope, node: ast.AST) -> tuple[int, int]:
         """Order of a place within this file."""
-        return self._key(scope, (node.lineno, node.col_offset))  # type: ignore[attr-defined]
+        return self.order_key(scope, (node.lineno, node.col_offset))  # type: ignore[attr-defined]
 
-    def _key(self, scope: Scope, order: tuple[int, int]) -> tuple[int, int]:
+    def order_key(self, scope: Scope, order: tuple[int, int]) -> tuple[int, int]:
+        """Order within this file of a line and column in the tree's own counting."""
         chunk = scope.chunk
         return order[0] - chunk.origin + self.module.first_line(chunk), order[1]
 
@@ -373,7 +338,7 @@ class FileModel:
         loop, behind it; for code that runs later the last ones."""
         if len(bindings) < 2:
             return bindings
-        keys = [self._key(binding.scope, binding.order) for binding in bindings]
+        keys = [self.order_key(binding.scope, binding.order) for binding in bindings]
         block: Block = () if at is None else at[1]
         before = bindings if at is None else bindings[: bisect_left(keys, at[0])]
         found: list[Binding] = []
@@ -420,16 +385,6 @@ def _pairs(chunks: Iterable[Chunk]) -> list[tuple[Chunk, ChunkFacts]]:
 def squeezed(text: str) -> str:
     """`text` without blanks and with one kind of quotes: how names are compared."""
     return "".join(text.split()).replace("'", '"')
-
-
-def _is_none(binding: Binding) -> bool:
-    """Does it only say that the name has nothing yet?"""
-    return isinstance(binding.value, ast.Constant) and binding.value.value is None and not binding.path
-
-
-def _changes(after: Binding | None, before: Binding) -> bool:
-    """Is the value of one binding gone after the next, `w *= 2`?"""
-    return after is not None and after.kind == "augmented" and before.block[: len(after.block)] == after.block
 
 
 def _first_parameter(scope: Scope) -> list[str]:

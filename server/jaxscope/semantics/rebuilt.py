@@ -96,7 +96,16 @@ def _rebuilt(
     varies, names = _varying(ev, fresh, again)
     sure = sure and varies != "unknown"
     return Rebuilt(
-        node, scope, fresh, again, name, sure, varies, names, transform, (*_functions_around(scope), *again.through)
+        node,
+        scope,
+        fresh,
+        again,
+        name,
+        sure,
+        varies,
+        names,
+        transform,
+        (*_functions(scope), *again.through),
     )
 
 
@@ -117,7 +126,7 @@ def of_loop(ev: Evaluator, model: FileModel, call: ast.Call, scope: Scope) -> Re
         anew = None if fresh is None else runs_again(ev, fresh.scope, fresh.block, fresh.node)
         if fresh is not None and anew is not None and anew.why in ("loop", "called in a loop") and node is not None:
             varies, names = _varying(ev, fresh, anew)
-            around = (*_functions_around(scope), *again.through, *anew.through)
+            around = (*_functions(scope), *again.through, *anew.through)
             name = "<lambda>" if isinstance(node, ast.Lambda) else ast.unparse(node)
             short = entry.name.rpartition(".")[2]
             return Rebuilt(call, scope, fresh, anew, name, varies != "unknown", varies, names, short, around)
@@ -212,12 +221,8 @@ def _is_program(ev: Evaluator, scope: Scope, depth: int) -> bool:
     return all(_is_program(ev, where, depth + 1) for _, where in calls)
 
 
-def _functions_around(scope: Scope) -> Iterator[Scope]:
-    at: Scope | None = scope
-    while at is not None:
-        if at.is_function:
-            yield at
-        at = at.parent
+def _functions(scope: Scope) -> list[Scope]:
+    return [around for around in scope.around() if around.is_function]
 
 
 # ---------------------------------------------------------------- what it takes from around it
@@ -251,7 +256,7 @@ def _captured(ev: Evaluator, fresh: Fresh) -> Iterator[tuple[str, Scope]]:
         for inner in code.walk():
             for read in inner.reads:
                 owner = ev.owner(read.name, inner)
-                if owner is None or _within(owner, code):
+                if owner is None or code in owner.around():
                     continue
                 value = ev.lookup(read.name, inner, ev.generic_frame(inner, ev.model_of(inner.module_part())))
                 if isinstance(value, FunctionValue) and value.scope.enclosing_function() is not None:
@@ -260,15 +265,6 @@ def _captured(ev: Evaluator, fresh: Fresh) -> Iterator[tuple[str, Scope]]:
                         waiting.append(value.scope)
                 else:
                     yield read.name, inner
-
-
-def _within(scope: Scope, code: Scope) -> bool:
-    at: Scope | None = scope
-    while at is not None:
-        if at is code:
-            return True
-        at = at.parent
-    return False
 
 
 def _differs_by_call(ev: Evaluator, name: str, scope: Scope, again: Again) -> bool:

@@ -56,7 +56,7 @@ def _again(ev: Evaluator, scope: Scope, block: Block, node: ast.AST, through: tu
 def _called_again(ev: Evaluator, function: Scope, through: tuple[Scope, ...]) -> Again | None:
     model = ev.model_of(function.module_part())
     calls = objects.calls_of(ev, function, ev.generic_frame(function, model))
-    calls = [(call, where) for call, where in calls if function not in _around(where)]
+    calls = [(call, where) for call, where in calls if function not in where.around()]
     if len(calls) > 1:
         call, where = sorted(calls, key=lambda one: model.place_key(one[1], one[0]))[1]
         return Again("called several times", Mark(where.chunk, call), through)
@@ -89,12 +89,3 @@ def block_of_definition(scope: Scope) -> Block:
     outer = scope.parent
     bindings = outer.bindings.get(scope.name, []) if outer is not None else []
     return next((binding.block for binding in bindings if binding.node is scope.node), ())
-
-
-def _around(scope: Scope) -> list[Scope]:
-    found: list[Scope] = []
-    at: Scope | None = scope
-    while at is not None:
-        found.append(at)
-        at = at.parent
-    return found

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Literal
 
 from jaxscope.semantics.compiled_calls import CompiledCall
 from jaxscope.semantics.repetition import loop_around, outermost_loop
+from jaxscope.semantics.scope_builder import last_name
 from jaxscope.semantics.scopes import Binding, Read, Scope, facts_of
 from jaxscope.semantics.values import External, FunctionValue, Transformed
-from jaxscope.semantics.vocabulary import METADATA
+from jaxscope.semantics.variables import begins_with
+from jaxscope.semantics.vocabulary import FILLS, METADATA
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluate import Evaluator
 
 Need = Literal["no", "perhaps", "yes"]
 _NEEDS: tuple[Need, ...] = ("no", "perhaps", "yes")
-_KEEPING = frozenset(("append", "appendleft", "add", "insert", "extend", "put", "push", "setdefault", "update"))
+_KEEPING = FILLS | {"put", "push"}
 """Methods that keep what they are given."""
 _SAME = frozenset(
     (
@@ -95,7 +97,7 @@ class _Old:
         """Who may still want it after the call."""
         if self.owner is None or not _is_same(self.owner, self.call.scope.owner()) or self.text != self.root:
             return self._of_attribute()
-        needs = [self._of_binding(binding) for binding in self._bindings(self.owner, self.root)]
+        needs = [self._of_binding(binding) for binding in self.model.bindings_of(self.root, self.owner)]
         needs += [self._of_read(read, self.owner) for read in self._reads(self.owner, self.root)]
         return max(needs, key=_NEEDS.index, default="no")
 
@@ -105,11 +107,8 @@ class _Old:
         if self.owner is not None:
             wanted = self.text
             reads = self._reads(self.owner, self.root)
-            needs += [self._of_read(read, None) for read in reads if _is_part(_written(read), wanted)]
+            needs += [self._of_read(read, None) for read in reads if begins_with(_written(read), wanted)]
         return max(needs, key=_NEEDS.index)
-
-    def _bindings(self, owner: Scope, name: str) -> list[Binding]:
-        return self.model.global_bindings(name) if owner.kind == "module" else owner.bindings.get(name, [])
 
     def _reads(self, owner: Scope, name: str) -> Iterator[Read]:
         inside = owner.walk()
@@ -144,7 +143,7 @@ class _Old:
             owner = self.ev.owner(value.id, binding.scope)
             if owner is None or not _is_same(owner, binding.scope.owner()):
                 return "perhaps"
-            if any(other.kind == "parameter" for other in self._bindings(owner, value.id)):
+            if any(other.kind == "parameter" for other in self.model.bindings_of(value.id, owner)):
                 return "perhaps"
             others = [read for read in self._reads(owner, value.id) if read.node is not value]
             return "yes" if any(not self._looks_only(read) for read in others) else "no"
@@ -156,7 +155,7 @@ class _Old:
         """Has somebody else what a call gives? It may be what the call was given, or what its function keeps."""
         scope = binding.scope
         callee = self.ev.evaluate(call.func, scope, self.ev.generic_frame(scope, self.model))
-        if isinstance(callee, External) and callee.name.startswith(_MAKING) and _last(call.func) not in _SAME:
+        if isinstance(callee, External) and callee.name.startswith(_MAKING) and last_name(call.func) not in _SAME:
             return "no"
         needs = [self._of_source(one, binding) for one in (*call.args, *(word.value for word in call.keywords))]
         if isinstance(callee, FunctionValue):
@@ -210,20 +209,19 @@ class _Old:
 
     def _given(self, node: ast.expr, call: ast.Call, scope: Scope, owner: Scope | None) -> Need:
         if call.func is node:
-            return self._where_it_goes(call, scope, owner) if _last(node) in _SAME else "no"
+            return self._where_it_goes(call, scope, owner) if last_name(node) in _SAME else "no"
         if call is self.call.node:
             same = [one for _, value in self.call.given for one in _leaves(value) if ast.unparse(one) == self.text]
             return "yes" if len(same) > 1 else "no"
-        name = _last(call.func)
+        name = last_name(call.func)
         if isinstance(call.func, ast.Attribute) and name in _KEEPING:
             return "yes"
         if name in _SAME:
             return self._where_it_goes(call, scope, owner)
         value = self.ev.evaluate(call.func, scope, self.ev.generic_frame(scope, self.ev.model_of(scope.module_part())))
-        if isinstance(value, FunctionValue) and not all(
-            _is_new(self.ev, one, value.scope) for one in value.scope.returns
-        ):
-            return min("perhaps", self._where_it_goes(call, scope, owner), key=_NEEDS.index)
+        if isinstance(value, FunctionValue):
+            new = all(_is_new(self.ev, one, value.scope) for one in value.scope.returns)
+            return "no" if new else min("perhaps", self._where_it_goes(call, scope, owner), key=_NEEDS.index)
         return "no" if isinstance(value, External | Transformed) else "perhaps"
 
     def _kept_as(self, statement: ast.Assign | ast.AnnAssign | ast.NamedExpr, owner: Scope | None) -> Need:
@@ -254,7 +252,7 @@ def _is_new(ev: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -> bool
         bindings = scope.bindings.get(node.id, [])
         plain = bool(bindings) and all(one.kind == "assign" and one.value and not one.path for one in bindings)
         return plain and all(_is_new(ev, one.value, scope, depth + 1) for one in bindings if one.value is not None)
-    if isinstance(node, ast.Call) and _last(node.func) not in _SAME:
+    if isinstance(node, ast.Call) and last_name(node.func) not in _SAME:
         callee = ev.evaluate(node.func, scope, ev.generic_frame(scope, ev.model_of(scope.module_part())))
         return isinstance(callee, External) and callee.name.startswith(_MAKING)
     return False
@@ -264,18 +262,10 @@ def _element(node: ast.DictComp | ast.ListComp) -> ast.expr:
     return node.value if isinstance(node, ast.DictComp) else node.elt
 
 
-def _is_part(text: str, whole: str) -> bool:
-    return text == whole or text.startswith((f"{whole}.", f"{whole}["))
-
-
 def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _last(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 
 
 def _written(read: Read) -> str:

@@ -9,7 +9,7 @@ from jaxscope.semantics import rebuilt, varied
 from jaxscope.semantics.captures import traced_code_of
 from jaxscope.semantics.compiled_calls import CompiledCall, compiled_calls_of
 from jaxscope.semantics.rebuilt import Rebuilt
-from jaxscope.semantics.scopes import Scope, facts_of
+from jaxscope.semantics.scopes import facts_of
 from jaxscope.semantics.sites import COMPILING, Site, is_local_name
 from jaxscope.semantics.varied import Varied
 from jaxscope.source.module import Chunk
@@ -47,11 +47,11 @@ def retraces_of(model: FileModel) -> tuple[list[Rebuilt], list[Varied]]:
         if chunk in calls or chunk in sites or not _COSTLY.isdisjoint(facts_of(chunk).calls):
             found = _of_chunk(model, chunk, tuple(sites.get(chunk, ())), tuple(calls.get(chunk, ())))
             new += (one for one in found.rebuilt if traced.isdisjoint(one.eager))
-            other += (one for one in found.varied if traced.isdisjoint(_functions(one.call.scope)))
+            other += (one for one in found.varied if traced.isdisjoint(one.call.scope.around()))
     other += (
         one
         for one in varied.by_style([call for group in calls.values() for call in group])
-        if traced.isdisjoint(_functions(one.call.scope))
+        if traced.isdisjoint(one.call.scope.around())
     )
     return new, other
 
@@ -78,12 +78,3 @@ def _rebuilt(ev: Evaluator, model: FileModel, chunk: Chunk, sites: tuple[Site, .
         elif name in COMPILING or not name or is_local_name(model, name, ev):
             found += (rebuilt.of_call(ev, model, call, scope) for call, scope in places)
     return tuple(one for one in found if one is not None)
-
-
-def _functions(scope: Scope) -> list[Scope]:
-    found: list[Scope] = []
-    at: Scope | None = scope
-    while at is not None:
-        found.append(at)
-        at = at.parent
-    return found

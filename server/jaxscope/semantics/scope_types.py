@@ -6,6 +6,7 @@ Built once for each chunk and kept with it; positions inside are the tree's own 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -99,6 +100,13 @@ class Scope:
         """The tree of a function or lambda."""
         assert isinstance(self.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         return self.node
+
+    def around(self) -> Iterator[Scope]:
+        """The scope itself and those around it, innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
 
     def enclosing_function(self) -> Scope | None:
         """The function around a class, comprehension or function."""

@@ -83,7 +83,7 @@ class TracedReads:
         if owner is None or (owner.kind != "module" and owner in self.traced):
             return False
         model = self.ev.model_of(owner.module_part())
-        bindings = model.global_bindings(read.name) if owner.kind == "module" else owner.bindings[read.name]
+        bindings = model.bindings_of(read.name, owner)
         return len(bindings) > 1 or any(binding.block or binding.kind == "import" for binding in bindings)
 
     def _outer(self, read: Read, scope: Scope) -> Iterator[TracedRead]:

@@ -138,7 +138,7 @@ def _first(ev: Evaluator, node: ast.expr, call: CompiledCall, frame: Frame) -> V
     owner = ev.owner(node.id, call.scope) if isinstance(node, ast.Name) else None
     if owner is None or not isinstance(node, ast.Name):
         return ev.evaluate(node, call.scope, frame)
-    bindings = frame.model.global_bindings(node.id) if owner.kind == "module" else owner.bindings[node.id]
+    bindings = frame.model.bindings_of(node.id, owner)
     first = [binding for binding in bindings if not _is_made_by(binding.value, call.node)]
     return join([ev.binding_value(binding, ev.frame_of(owner, frame)) for binding in first])
 

@@ -65,7 +65,7 @@ def variable_of(ev: Evaluator, name: str, path: tuple[Link, ...], scope: Scope) 
         if owner is None:
             return None
         model = ev.model_of(owner.module_part())
-        bindings = model.global_bindings(name) if owner.kind == "module" else owner.bindings.get(name, [])
+        bindings = model.bindings_of(name, owner)
         if owner.kind == "module" and len(bindings) == 1 and bindings[0].kind == "import":
             return _imported(ev, bindings[0], model.path, name, path)
         alias = _alias(bindings) if path else None

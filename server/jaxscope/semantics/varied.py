@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from jaxscope.semantics.arguments import parameters
 from jaxscope.semantics.compiled_calls import CompiledCall
-from jaxscope.semantics.fresh import hashes_by_identity, made
+from jaxscope.semantics.fresh import hashes_by_identity, made, only_binding
 from jaxscope.semantics.repetition import block_of, runs_again
 from jaxscope.semantics.scopes import Binding, Block, Scope
 from jaxscope.semantics.static_use import Use, use_of
@@ -127,23 +127,10 @@ def _object(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr) -> Var
 
 def _source(ev: Evaluator, node: ast.expr, scope: Scope) -> ast.expr:
     """`node`, or what the name is bound to if that is the only thing."""
-    binding = _binding(ev, node, scope)
+    binding = only_binding(ev, node, scope)
     if binding is None or binding.kind != "assign" or binding.value is None or binding.path:
         return node
     return binding.value
-
-
-def _binding(ev: Evaluator, node: ast.expr, scope: Scope) -> Binding | None:
-    if not isinstance(node, ast.Name):
-        return None
-    owner = ev.owner(node.id, scope)
-    if owner is None:
-        return None
-    model = ev.model_of(owner.module_part())
-    bindings = model.global_bindings(node.id) if owner.kind == "module" else owner.bindings.get(node.id, [])
-    if len(bindings) > 1 and owner is scope.owner():
-        bindings = model.reaching(bindings, owner, (model.place_key(scope, node), model.block_of(scope, node)))
-    return bindings[0] if len(bindings) == 1 else None
 
 
 def _value(ev: Evaluator, node: ast.expr, scope: Scope) -> Value:
@@ -248,7 +235,7 @@ def _sized(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr, loops: 
 
 def _grows(ev: Evaluator, node: ast.expr, loop: Loop, scope: Scope) -> bool:
     """Is it a list made before the loop that each iteration appends to?"""
-    binding = _binding(ev, node, scope)
+    binding = only_binding(ev, node, scope)
     if binding is None or not isinstance(node, ast.Name) or loop.number in binding.block or not loop.number:
         return False
     if not isinstance(binding.value, ast.List):

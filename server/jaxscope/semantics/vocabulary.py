@@ -295,3 +295,18 @@ def canonical(name: str) -> str:
 def transform(name: str) -> Transform | None:
     """The transform with that dotted name."""
     return TRANSFORMS.get(canonical(name))
+
+
+FILLS = frozenset(
+    ("append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "__setitem__")
+)
+"""Methods that put something into a container."""
+EMPTIES = frozenset(
+    (
+        *("pop", "popleft", "popitem", "remove", "discard", "clear", "sort", "reverse", "rotate", "move_to_end"),
+        *("difference_update", "intersection_update", "symmetric_difference_update"),
+    )
+)
+"""Methods that change a container otherwise."""
+MUTATING = (FILLS | EMPTIES | {"fill", "put", "itemset", "partition", "resize"}) - {"rotate"}
+"""Methods that change a list, dict, set, deque or NumPy array; what turns a picture or an object gives a new one."""

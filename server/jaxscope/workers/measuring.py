@@ -13,15 +13,8 @@ from typing import Literal
 
 from jaxscope.tracing.cancellation import Cancellation
 from jaxscope.worker.jaxscope_worker.wire.constants import ConstantsReply, ConstantsRequest
-from jaxscope.worker.jaxscope_worker.wire.messages import (
-    Failure,
-    FormCost,
-    Progress,
-    Samples,
-    TimeReply,
-    TimeRequest,
-    TracedFunction,
-)
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Progress, TracedFunction
+from jaxscope.worker.jaxscope_worker.wire.timing import FormCost, Samples, TimeReply, TimeRequest
 from jaxscope.workers.client import OnProgress
 from jaxscope.workers.pool import Session
 

@@ -18,12 +18,12 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
     Failure,
     FetchRequest,
     Hello,
-    TimeRequest,
     TraceReply,
     TraceRequest,
     VerifyReply,
     VerifyRequest,
 )
+from jaxscope.worker.jaxscope_worker.wire.timing import TimeRequest
 from jaxscope.workers import spawn
 from jaxscope.workers.client import Log, OnProgress, WorkerClient, ignore_log
 

@@ -23,7 +23,7 @@ from ..lowering import Form, Lowered
 from ..measuring import Runner, enough, listening, peak_memory
 from ..session import Program, Session
 from ..sources import UserFiles
-from ..wire.messages import FormCost, Samples, TimeReply, TimeRequest
+from ..wire.timing import FormCost, Samples, TimeReply, TimeRequest
 
 Report = Callable[[str, str, "float | None"], None]
 

@@ -16,6 +16,7 @@ from ..reporting import Reporter
 from ..session import Session
 from ..sources import UserFiles
 from ..wire.messages import DeclaredSignature, Denied, Failure, NotTraced, TraceReply, TraceRequest
+from ..wire.stale import ChangedValue
 
 Report = Callable[[str, str, "float | None"], None]
 
@@ -51,7 +52,7 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
         imported=tuple(dict.fromkeys(path for _, path in importing.imported(files))),
         warn_bytes=jax_compat.warn_bytes(),
         leaks=tuple(run.observer.leaks.found),
-        changed=run.observer.staling.report(),
+        changed=run.changed,
         retraced=run.observer.traces.report(),
     )
 
@@ -67,6 +68,7 @@ class _Run:
         self.not_traced: list[NotTraced] = []
         self.denied: list[Denied] = []
         """What the guard stopped, as it goes."""
+        self.changed: tuple[ChangedValue, ...] = ()
         self.import_seconds = 0.0
 
     def everything(self) -> None:
@@ -89,6 +91,7 @@ class _Run:
             self.progress("tracing", entry, None)
             if not self._entry(self.module, entry):
                 break
+        self.changed = self.observer.staling.report()  # by the program, not by what is traced for its own sake now
         path = self.files.path(self.request.path)
         for declared in unsure:
             if declared.source == "call site" and not guesses.is_traced(declared, path, self.observer):

@@ -10,13 +10,12 @@ from .messages import (
     LowerRequest,
     ShutdownReply,
     ShutdownRequest,
-    TimeReply,
-    TimeRequest,
     TraceReply,
     TraceRequest,
     VerifyReply,
     VerifyRequest,
 )
+from .timing import TimeReply, TimeRequest
 
 REPLIES: dict[type, type] = {
     TraceRequest: TraceReply,
