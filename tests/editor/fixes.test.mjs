@@ -42,18 +42,16 @@ after(async () => {
 
 const check = pictured(() => editor);
 const preview = () => editor.page.locator('.bulk-edit-panel');
-const row = (text) => editor.page.locator('.action-widget .monaco-list-row', { hasText: text }).first();
 
-/** Opens the light bulb's menu at the read of \`W\`. */
-async function bulb(text) {
+/** An entry of the light bulb's menu at the read of `W`. */
+async function bulb(text, entry) {
   await editor.lens(/1 constant/).first().waitFor();
   await editor.cursor(lineOf(text, 'x @ W'), 16);
-  await editor.page.keyboard.press('Control+.');
+  return editor.bulb(entry);
 }
 
 check('a fix over two files is previewed with what each edit is for', async () => {
-  await bulb(LIBRARY);
-  await row('(preview)').click();
+  await (await bulb(LIBRARY, '(preview)')).click();
   await preview().waitFor();
   await editor.picture('fix-preview');
   const rows = (await preview().locator('.monaco-list-row').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ')).join(' | ');
@@ -86,8 +84,7 @@ check('one undo restores both files byte for byte', async () => {
 check('a fix that is not proved to be safe asks first', async () => {
   await editor.command('View: Close All Editors');
   await editor.open('doubted.py');
-  await bulb(DOUBTED);
-  await row(/^Pass `W` as an argument$/).click();
+  await (await bulb(DOUBTED, /^Pass `W` as an argument$/)).click();
   await preview().waitFor();
   await editor.notification(/Look at the edits before you apply them.*bound only where a condition holds/).waitFor();
   await editor.picture('fix-asks');
@@ -99,8 +96,7 @@ check('a fix that is not proved to be safe asks first', async () => {
 
 check('what prevents a fix is said, and shown', async () => {
   await editor.open('refused.py');
-  await bulb(REFUSED);
-  const why = row(/Show why not: Pass `W` as an argument \(refused\.py:\d+\)/);
+  const why = await bulb(REFUSED, /Show why not: Pass `W` as an argument \(refused\.py:\d+\)/);
   await why.waitFor();
   await editor.picture('fix-refused');
   await why.click();

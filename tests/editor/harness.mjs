@@ -136,6 +136,16 @@ export class Editor {
     await this.page.locator('.tab.active.dirty').waitFor({ state: 'hidden' });
   }
 
+  /** Opens the light bulb's menu at the cursor; the entry with this text. A key that comes while VS Code draws is lost. */
+  async bulb(text) {
+    const row = this.page.locator('.action-widget .monaco-list-row', { hasText: text }).first();
+    await until(`the light bulb's ${text}`, async () => {
+      await this.page.keyboard.press('Control+.');
+      return row.waitFor({ timeout: 5000 }).then(() => true, () => false);
+    });
+    return row;
+  }
+
   squiggles(kind = 'warning') { return this.page.locator(`.monaco-editor .squiggly-${kind}`); }
 
   lens(text) { return this.page.locator('.codelens-decoration', { hasText: text }); }

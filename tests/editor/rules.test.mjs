@@ -44,11 +44,7 @@ for (const [rule, { at: place, says, offers }] of Object.entries(RULES)) {
     });
     assert.match(rows.join(' '), says);
     await editor.cursor(line, text.split('\n')[line - 1].indexOf(place) + 2);
-    const row = editor.page.locator('.action-widget .monaco-list-row', { hasText: offers }).first();
-    await until('the light bulb', async () => {
-      await editor.page.keyboard.press('Control+.');
-      return row.waitFor({ timeout: 5000 }).then(() => true, () => false);
-    });
+    await editor.bulb(offers);
     await editor.picture(`rule-${rule}`);
     await editor.page.keyboard.press('Escape');
     await editor.command('View: Close All Editors');

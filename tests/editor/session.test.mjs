@@ -137,9 +137,7 @@ check('captured against hoisted is measured', async () => {
 
 check('the quick fix makes the array an argument, on disk, and the warning goes', async () => {
   await editor.cursor(USE, WHITENER.split('\n')[USE - 1].indexOf('BASIS') + 2);
-  await editor.page.keyboard.press('Control+.');
-  const action = editor.page.locator('.action-widget .monaco-list-row', { hasText: 'Pass `BASIS` as an argument' });
-  await action.first().waitFor();
+  await editor.bulb('Pass `BASIS` as an argument');
   await editor.picture('docs-editor');
   await editor.page.keyboard.press('Enter');
   await editor.line(/def\swhiten\(batch,\sBASIS\)/).waitFor();
