@@ -47,8 +47,10 @@ export class Editor {
       env: { XDG_STATE_HOME: path.join(editor.root, 'state') },
       machine: { 'jaxscope.interpreter': pythonIn(at('.venv')), ...machine },
     });
-    fs.mkdirSync(editor.folder, { recursive: true });
-    for (const [file, text] of Object.entries(files)) fs.writeFileSync(path.join(editor.folder, file), text);
+    for (const [file, text] of Object.entries(files)) {
+      fs.mkdirSync(path.dirname(editor.path(file)), { recursive: true });
+      fs.writeFileSync(editor.path(file), text);
+    }
     editor.server = await server;
     editor.browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: LAUNCH });
     const context = await editor.browser.newContext({ viewport: { width: 1500, height: 880 }, locale: 'en-US' });
