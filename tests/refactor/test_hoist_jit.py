@@ -9,7 +9,7 @@ import pytest
 from jaxscope.refactor import hoist_jit
 from jaxscope.refactor.change import Refusal
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.retraces import retraces_of
+from jaxscope.semantics.retracing.retraces import retraces_of
 from jaxscope.text.edit import SourceChange
 
 HEAD = """from functools import partial

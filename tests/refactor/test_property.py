@@ -21,7 +21,7 @@ from program_maker import Program, programs
 from program_runner import Runner, same
 
 from jaxscope.refactor.change import Refusal
-from jaxscope.refactor.hoist_argument import plan
+from jaxscope.refactor.to_argument.hoist_argument import plan
 from jaxscope.semantics.project import Project
 from jaxscope.source.files import write_source
 from jaxscope.text.edit import FileChange, SourceChange

@@ -14,8 +14,8 @@ from program_runner import Runner, same
 
 from jaxscope.refactor import compute_at_once, debug_print, donate, return_state
 from jaxscope.refactor.change import Hoist, Refusal
-from jaxscope.refactor.hoist_argument import plan
 from jaxscope.refactor.suppress import ignore_on_line
+from jaxscope.refactor.to_argument.hoist_argument import plan
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import LineIndex, Position, Range

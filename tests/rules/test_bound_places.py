@@ -9,7 +9,7 @@ import pytest
 
 from jaxscope.config import Config
 from jaxscope.ide.workspace import Workspace
-from jaxscope.semantics.givers import bound_at
+from jaxscope.semantics.compiled.givers import bound_at
 
 HEAD = """
 import jax

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from jaxscope.semantics.evaluation.values import Array
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.values import Array
 
 HEAD = """import functools
 import math

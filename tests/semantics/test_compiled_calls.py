@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxscope.semantics.captures import traced_code_of
-from jaxscope.semantics.compiled_calls import CompiledCall, compiled_calls_of
+from jaxscope.semantics.captured.captures import traced_code_of
+from jaxscope.semantics.compiled.callers import CompiledCall, compiled_calls_of
+from jaxscope.semantics.compiled.repetition import runs_again
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.repetition import runs_again
 
 HEAD = "from functools import partial\n\nimport jax\nimport jax.numpy as jnp\n\n\n"
 

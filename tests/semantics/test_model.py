@@ -8,7 +8,7 @@ import pytest
 
 from jaxscope.config import Config
 from jaxscope.rules.base import Context, judge
-from jaxscope.semantics.givers import bound_at
+from jaxscope.semantics.compiled.givers import bound_at
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.text.span import Position

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.retraces import retraces_of
+from jaxscope.semantics.retracing.retraces import retraces_of
 
 HEAD = "import jax\n\ndef use(xs):\n    def f(x):\n        return x\n"
 

@@ -12,14 +12,13 @@ from jaxscope.refactor import (
     debug_print,
     donate,
     drop_static,
-    factory_argument,
-    hoist_argument,
     hoist_jit,
     make_hashable,
     return_state,
     strong_type,
 )
 from jaxscope.refactor.change import Refusal
+from jaxscope.refactor.to_argument import factory_argument, hoist_argument
 from jaxscope.rules.finding import Finding
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange

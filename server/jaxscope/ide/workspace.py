@@ -16,7 +16,7 @@ from jaxscope.ide.signatures import SOURCES, ranked
 from jaxscope.refactor.change import Refusal
 from jaxscope.rules.base import Context, Judgement, judge
 from jaxscope.rules.finding import Finding
-from jaxscope.semantics.givers import bound_at
+from jaxscope.semantics.compiled.givers import bound_at
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange

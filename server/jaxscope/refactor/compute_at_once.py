@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.references import Files
-from jaxscope.refactor.syntax import starts_own_line
-from jaxscope.semantics.captures import traced_code_of
-from jaxscope.semantics.effect_values import Values
-from jaxscope.semantics.effects import Effect, effects_of
+from jaxscope.refactor.program.references import Files
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.syntax import starts_own_line
+from jaxscope.semantics.captured.captures import traced_code_of
+from jaxscope.semantics.effects.effects import Effect, effects_of
+from jaxscope.semantics.effects.traced_frames import TracedFrames
+from jaxscope.semantics.effects.values import Values
 from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.names.scopes import Scope
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.scopes import Scope
-from jaxscope.semantics.traced_frames import TracedFrames
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Range, Span
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.names.scopes import Scope
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.scopes import Scope
 from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
 from jaxscope.text.span import Range, Span
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.refactor.compiled_at import compiled_at
-from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.literals import Written
-from jaxscope.refactor.names import File
-from jaxscope.refactor.options import add_option
-from jaxscope.refactor.references import Files
-from jaxscope.refactor.syntax import insert_item
-from jaxscope.refactor.transforms import Application
+from jaxscope.refactor.program.compiled_at import compiled_at
+from jaxscope.refactor.program.literals import Written
+from jaxscope.refactor.program.names import File
+from jaxscope.refactor.program.references import Files
+from jaxscope.refactor.program.transforms import Application
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.options import add_option
+from jaxscope.refactor.writing.syntax import insert_item
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Range

@@ -6,14 +6,14 @@ import ast
 
 from jaxscope.refactor import static_object
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.refactor.compiled_at import compiled_at
-from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.literals import Written
-from jaxscope.refactor.names import File
-from jaxscope.refactor.references import Files
+from jaxscope.refactor.program.compiled_at import compiled_at
+from jaxscope.refactor.program.literals import Written
+from jaxscope.refactor.program.names import File
+from jaxscope.refactor.program.references import Files
+from jaxscope.refactor.program.transforms import Application
 from jaxscope.refactor.repeated import compiled_place, varied_at
-from jaxscope.refactor.syntax import remove_argument
-from jaxscope.refactor.transforms import Application
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.syntax import remove_argument
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Range

@@ -6,13 +6,13 @@ import ast
 
 from jaxscope.refactor import jit_in_init
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.refactor.references import Files
+from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.repeated import goes_stale, rebuilt_at
+from jaxscope.semantics.compiled.varying import bindings_in, loops_around, names_in
 from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.names.scopes import Scope
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.rebuilt import Rebuilt
-from jaxscope.semantics.scopes import Scope
-from jaxscope.semantics.varying import bindings_in, loops_around, names_in
+from jaxscope.semantics.retracing.rebuilt import Rebuilt
 from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
 from jaxscope.text.span import Position, Range, Span
 

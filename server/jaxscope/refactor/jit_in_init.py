@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.change import Refused
-from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.names import File
-from jaxscope.refactor.references import Files
-from jaxscope.refactor.syntax import insert_after, replace, starts_own_line
-from jaxscope.semantics.rebuilt import Rebuilt
+from jaxscope.refactor.program.names import File
+from jaxscope.refactor.program.references import Files
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.syntax import insert_after, replace, starts_own_line
+from jaxscope.semantics.retracing.rebuilt import Rebuilt
 from jaxscope.semantics.vocabulary import MUTATING
 from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import Range

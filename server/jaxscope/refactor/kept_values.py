@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jaxscope.refactor.names import File, identifiers
+from jaxscope.refactor.program.names import File, identifiers
 from jaxscope.text.edit import Edit
 from jaxscope.text.span import Span
 

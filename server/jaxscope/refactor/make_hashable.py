@@ -9,14 +9,14 @@ import ast
 from collections.abc import Callable
 
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.layout import FunctionNode
-from jaxscope.refactor.names import File
-from jaxscope.refactor.references import Files
+from jaxscope.refactor.program.names import File
+from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.repeated import varied_at
-from jaxscope.refactor.syntax import insert_before, replace, starts_own_line
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.layout import FunctionNode
+from jaxscope.refactor.writing.syntax import insert_before, replace, starts_own_line
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.varied import Varied
+from jaxscope.semantics.retracing.varied import Varied
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Range
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from jaxscope.refactor.change import Refused
-from jaxscope.semantics.compiled_calls import CompiledCall
+from jaxscope.semantics.compiled.callers import CompiledCall
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.rebuilt import Rebuilt
-from jaxscope.semantics.retraces import retraces_of
-from jaxscope.semantics.staleness import stale_of
-from jaxscope.semantics.varied import Varied
+from jaxscope.semantics.retracing.rebuilt import Rebuilt
+from jaxscope.semantics.retracing.retraces import retraces_of
+from jaxscope.semantics.retracing.varied import Varied
+from jaxscope.semantics.stale.staleness import stale_of
 from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import Range
 

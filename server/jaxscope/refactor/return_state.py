@@ -8,19 +8,19 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.refactor.edits import Edits
 from jaxscope.refactor.kept_values import Keeping, Kept
-from jaxscope.refactor.names import identifiers
-from jaxscope.refactor.references import Files, Use
-from jaxscope.refactor.syntax import add_parameter, required, starts_own_line
-from jaxscope.semantics.capture_list import written
-from jaxscope.semantics.capture_visits import TracedCode
-from jaxscope.semantics.captures import traced_code_of
-from jaxscope.semantics.effects import Effect, effects_of
+from jaxscope.refactor.program.names import identifiers
+from jaxscope.refactor.program.references import Files, Use
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.syntax import add_parameter, required, starts_own_line
+from jaxscope.semantics.captured.captures import traced_code_of
+from jaxscope.semantics.captured.listing import written
+from jaxscope.semantics.captured.visits import TracedCode
+from jaxscope.semantics.compiled.sites import Site
+from jaxscope.semantics.effects.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.names.variables import begins_with
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.sites import Site
-from jaxscope.semantics.variables import begins_with
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Position, Range, Span
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.refactor.compiled_at import compiled_at
-from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.names import File, identifiers
-from jaxscope.refactor.references import Files
+from jaxscope.refactor.program.compiled_at import compiled_at
+from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.repeated import compiled_place, varied_at
-from jaxscope.refactor.syntax import starts_own_line
-from jaxscope.semantics.evaluate import Evaluator
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.syntax import starts_own_line
+from jaxscope.semantics.evaluation.evaluate import Evaluator
+from jaxscope.semantics.names.scopes import Read, Scope
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.scopes import Read, Scope
-from jaxscope.semantics.static_use import use_of_expression
-from jaxscope.semantics.varied import Varied
+from jaxscope.semantics.retracing.static_use import use_of_expression
+from jaxscope.semantics.retracing.varied import Varied
 from jaxscope.text.edit import Edit, SourceChange, TextEdit
 from jaxscope.text.span import Range, Span
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.change import Hoist, Refusal, Refused
-from jaxscope.refactor.edits import Edits
-from jaxscope.refactor.names import File
-from jaxscope.refactor.references import Files
-from jaxscope.refactor.syntax import ensure_import
+from jaxscope.refactor.program.names import File
+from jaxscope.refactor.program.references import Files
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.syntax import ensure_import
+from jaxscope.semantics.names.scopes import Binding
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.scopes import Binding
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Range, Span
 

@@ -59,12 +59,12 @@ from jaxscope.rules import traced_constants, traced_settings
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import UNPARSED, ArrayFacts, Finding, FixOffer, Related, related
 from jaxscope.rules.traced_constants import Claim
-from jaxscope.semantics.arrays import most_bytes, size_bytes
-from jaxscope.semantics.capture import Capture
-from jaxscope.semantics.captures import captures_of
-from jaxscope.semantics.dtypes import narrowed
+from jaxscope.semantics.captured.capture import Capture
+from jaxscope.semantics.captured.captures import captures_of
+from jaxscope.semantics.evaluation.arrays import most_bytes, size_bytes
+from jaxscope.semantics.evaluation.dtypes import narrowed
+from jaxscope.semantics.evaluation.values import Array
 from jaxscope.semantics.model import FileModel, Place, squeezed
-from jaxscope.semantics.values import Array
 from jaxscope.text.figures import format_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 

@@ -55,10 +55,10 @@ from math import prod
 
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import Finding, FixOffer, Refuted, Severity, related
-from jaxscope.semantics.capture import Mark
-from jaxscope.semantics.dtypes import item_bytes
+from jaxscope.semantics.captured.capture import Mark
+from jaxscope.semantics.evaluation.dtypes import item_bytes
 from jaxscope.semantics.model import FileModel, Place
-from jaxscope.semantics.update_steps import UpdateStep, update_steps_of
+from jaxscope.semantics.updates.update_steps import UpdateStep, update_steps_of
 from jaxscope.source.files import is_test
 from jaxscope.text.figures import format_bytes
 from jaxscope.worker.jaxscope_worker.wire.messages import TracedFunction, TraceReply

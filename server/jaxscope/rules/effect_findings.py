@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxscope.rules.finding import INFERRED, UNPARSED, Finding, FixOffer, Related, Severity, related
-from jaxscope.semantics.effects import Effect
+from jaxscope.semantics.effects.effects import Effect
 from jaxscope.semantics.model import FileModel
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from jaxscope.semantics.functions import Place
+from jaxscope.semantics.compiled.functions import Place
 from jaxscope.text.span import Range
 
 Severity = Literal["hint", "information", "warning", "error"]

@@ -56,9 +56,9 @@ from collections.abc import Iterator
 from jaxscope.rules.base import Context, Rule
 from jaxscope.rules.effect_findings import finding_of, function_of, kept_outside, once_each
 from jaxscope.rules.finding import INFERRED, UNPARSED, Finding, FixOffer, Severity, line_of, related
-from jaxscope.semantics.effects import Effect, effects_of
+from jaxscope.semantics.effects.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel
-from jaxscope.semantics.staleness import Stale, stale_of
+from jaxscope.semantics.stale.staleness import Stale, stale_of
 
 NAME = "mutable-capture"
 

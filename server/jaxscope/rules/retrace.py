@@ -59,17 +59,18 @@ from __future__ import annotations
 
 import ast
 
-from jaxscope.refactor import factory_argument, hoist_jit, jit_in_init, make_hashable, static_object
+from jaxscope.refactor import hoist_jit, jit_in_init, make_hashable, static_object
+from jaxscope.refactor.to_argument import factory_argument
 from jaxscope.rules import traced_retraces
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import Finding, FixOffer, Related, Severity
 from jaxscope.rules.traced_retraces import Claim
+from jaxscope.semantics.compiled.repetition import Again
 from jaxscope.semantics.model import FileModel
-from jaxscope.semantics.rebuilt import Rebuilt
-from jaxscope.semantics.repetition import Again
-from jaxscope.semantics.retraces import retraces_of
-from jaxscope.semantics.scopes import Scope
-from jaxscope.semantics.varied import Varied
+from jaxscope.semantics.names.scopes import Scope
+from jaxscope.semantics.retracing.rebuilt import Rebuilt
+from jaxscope.semantics.retracing.retraces import retraces_of
+from jaxscope.semantics.retracing.varied import Varied
 from jaxscope.text.span import Range
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 

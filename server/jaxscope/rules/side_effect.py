@@ -59,8 +59,8 @@ from dataclasses import replace
 from jaxscope.rules.base import Context, Rule
 from jaxscope.rules.effect_findings import finding_of, function_of, once_each
 from jaxscope.rules.finding import Finding, FixOffer, Severity
-from jaxscope.semantics.effects import Effect, effects_of
-from jaxscope.semantics.impure import Impurity
+from jaxscope.semantics.effects.effects import Effect, effects_of
+from jaxscope.semantics.effects.impure import Impurity
 from jaxscope.semantics.model import FileModel, squeezed
 
 NAME = "side-effect"

@@ -61,9 +61,9 @@ from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import UNPARSED, Finding, FixOffer, Related, line_of, related
-from jaxscope.semantics.capture import Mark
+from jaxscope.semantics.captured.capture import Mark
 from jaxscope.semantics.model import FileModel, squeezed
-from jaxscope.semantics.staleness import Stale, stale_of
+from jaxscope.semantics.stale.staleness import Stale, stale_of
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 from jaxscope.worker.jaxscope_worker.wire.stale import ChangedValue
 

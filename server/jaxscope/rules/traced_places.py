@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope.semantics import model as semantics
-from jaxscope.semantics.givers import bound_at
+from jaxscope.semantics.compiled.givers import bound_at
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.semantics.vocabulary import METADATA
 from jaxscope.text.span import Position, Range

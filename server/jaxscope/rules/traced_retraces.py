@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from jaxscope.refactor import strong_type
 from jaxscope.rules.base import Judgement
 from jaxscope.rules.finding import Finding, FixOffer, Refuted, Related, Severity
-from jaxscope.semantics.compiled_calls import CompiledCall, compiled_calls_of
+from jaxscope.semantics.compiled.callers import CompiledCall, compiled_calls_of
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.text.span import Position, Range
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply

@@ -62,8 +62,8 @@ from dataclasses import replace
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.effect_findings import finding_of, function_of, kept_outside, once_each
 from jaxscope.rules.finding import INFERRED, Finding, Severity
-from jaxscope.semantics.compiled_calls import compiled_calls_of
-from jaxscope.semantics.effects import Effect, effects_of
+from jaxscope.semantics.compiled.callers import compiled_calls_of
+from jaxscope.semantics.effects.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel, squeezed
 from jaxscope.worker.jaxscope_worker.wire.leaks import Leak
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply

@@ -48,12 +48,12 @@ from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import ArrayFacts, Finding, Refuted, Severity, related
-from jaxscope.semantics.capture import Capture, Mark
-from jaxscope.semantics.captures import captures_of, traced_code_of
-from jaxscope.semantics.dtypes import narrowed
+from jaxscope.semantics.captured.capture import Capture, Mark
+from jaxscope.semantics.captured.captures import captures_of, traced_code_of
+from jaxscope.semantics.evaluation.dtypes import narrowed
 from jaxscope.semantics.model import FileModel
-from jaxscope.semantics.narrowing import Narrowed, narrowing
-from jaxscope.semantics.wide_requests import WideRequest, wide_requests_of
+from jaxscope.semantics.wide.narrowing import Narrowed, narrowing
+from jaxscope.semantics.wide.wide_requests import WideRequest, wide_requests_of
 from jaxscope.text.span import Range
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 from jaxscope.worker.jaxscope_worker.wire.overflow import Overflow

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jaxscope.semantics.changes import in_place
+from jaxscope.semantics.names.changes import in_place
 from jaxscope.source.module import Chunk
 
 if TYPE_CHECKING:
-    from jaxscope.semantics.scopes import ChunkFacts
+    from jaxscope.semantics.names.scopes import ChunkFacts
 
 
 @dataclass(slots=True)

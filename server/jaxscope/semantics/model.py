@@ -10,18 +10,18 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics import programs
+from jaxscope.semantics.compiled.functions import Function as Function
+from jaxscope.semantics.compiled.functions import Parameter as Parameter
+from jaxscope.semantics.compiled.functions import Place as Place
+from jaxscope.semantics.compiled.functions import TracedSite as TracedSite
+from jaxscope.semantics.compiled.functions import parameters_of
+from jaxscope.semantics.compiled.sites import Site, find
 from jaxscope.semantics.dependencies import Dependencies, change_between
-from jaxscope.semantics.evaluate import At, Evaluator
-from jaxscope.semantics.frames import Frame
-from jaxscope.semantics.functions import Function as Function
-from jaxscope.semantics.functions import Parameter as Parameter
-from jaxscope.semantics.functions import Place as Place
-from jaxscope.semantics.functions import TracedSite as TracedSite
-from jaxscope.semantics.functions import parameters_of
-from jaxscope.semantics.globals import Globals
+from jaxscope.semantics.evaluation.evaluate import At, Evaluator
+from jaxscope.semantics.evaluation.frames import Frame
+from jaxscope.semantics.names.globals import Globals
+from jaxscope.semantics.names.scopes import Binding, Block, ChunkFacts, Read, Scope, facts_of
 from jaxscope.semantics.prefilter import may_compile
-from jaxscope.semantics.scopes import Binding, Block, ChunkFacts, Read, Scope, facts_of
-from jaxscope.semantics.sites import Site, find
 from jaxscope.source.module import Chunk, Module
 from jaxscope.text.span import Position, Range
 

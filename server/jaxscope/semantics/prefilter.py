@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxscope.semantics.sites import COMPILING, is_local_name
+from jaxscope.semantics.compiled.sites import COMPILING, is_local_name
 from jaxscope.source.module import Chunk
 
 if TYPE_CHECKING:
-    from jaxscope.semantics.evaluate import Evaluator
+    from jaxscope.semantics.evaluation.evaluate import Evaluator
     from jaxscope.semantics.model import FileModel
 
 _MENTIONS_JAX = re.compile(rb"jax|flax|equinox|haiku|optax|numpyro")

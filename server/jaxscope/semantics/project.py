@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from jaxscope.semantics.evaluate import Evaluator
+from jaxscope.semantics.evaluation.evaluate import Evaluator
 from jaxscope.semantics.model import FileModel
 from jaxscope.source.files import read_source
 from jaxscope.source.module import Module, parse

@@ -7,14 +7,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from jaxscope.semantics.arguments import arguments
-from jaxscope.semantics.dtypes import narrowed
-from jaxscope.semantics.evaluate import Evaluator
+from jaxscope.semantics.compiled.sites import peel
+from jaxscope.semantics.evaluation.arguments import arguments
+from jaxscope.semantics.evaluation.dtypes import narrowed
+from jaxscope.semantics.evaluation.evaluate import Evaluator
+from jaxscope.semantics.evaluation.values import Array, Const, Instance, Mapping, Scalar, Sequence, Value
 from jaxscope.semantics.model import FileModel, Function
+from jaxscope.semantics.names.scopes import Scope
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.scopes import Scope
-from jaxscope.semantics.sites import peel
-from jaxscope.semantics.values import Array, Const, Instance, Mapping, Scalar, Sequence, Value
 from jaxscope.worker.jaxscope_worker.wire.messages import DeclaredSignature
 
 _LETTERS = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
-from jaxscope.semantics.frames import Frame
+from jaxscope.semantics.evaluation.frames import Frame
+from jaxscope.semantics.evaluation.values import Array, Shape
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.semantics.project import Project
-from jaxscope.semantics.values import Array, Shape
 from jaxscope.tracing.annotations import dimension_names
 
 Dimensions = tuple[str, ...]

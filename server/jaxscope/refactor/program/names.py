@@ -1,0 +1,153 @@
+"""One file as a refactoring sees it: its layout, and every reference to a name.
+
+Scopes are those of `semantics.scopes`, built over the whole file at once, so that nodes have exact positions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from jaxscope.refactor.change import Refused
+from jaxscope.refactor.writing.layout import Layout
+from jaxscope.semantics.names.scopes import Binding, Read, Scope, facts_of
+from jaxscope.semantics.vocabulary import canonical
+from jaxscope.source.module import Chunk, Module
+
+
+class File:
+    """A file that parses."""
+
+    def __init__(self, module: Module) -> None:
+        tree = module.tree
+        if tree is None:
+            line = module.problems[0].range.start.line if module.problems else 1
+            raise Refused("The file does not parse.", module.path, line)
+        self.module = module
+        self.path = module.path
+        self.tree = tree
+        self.layout = Layout(module.text, module.lines)
+        self.facts = facts_of(Chunk(module.text, tree.body, 1))
+        self.top = self.facts.module
+        self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        self._reads: dict[tuple[int, str], list[Read]] = {}
+        self._scope_of_read: dict[ast.AST, Scope] = {}
+        for scope in self.facts.scopes:
+            for read in scope.reads:
+                self._scope_of_read[read.node] = scope
+                home = self.lookup(scope, read.name)
+                if home is not None:
+                    self._reads.setdefault((id(home), read.name), []).append(read)
+
+    def refuse(self, reason: str, node: ast.AST) -> Refused:
+        """The refusal that `node` is the cause of."""
+        return Refused(reason, self.path, getattr(node, "lineno", 1))
+
+    # ------------------------------------------------------------ names
+
+    def lookup(self, scope: Scope, name: str) -> Scope | None:
+        """The scope whose `name` is meant in `scope`; None for a builtin or an unknown name."""
+        at: Scope | None = scope
+        while at is not None:
+            if name in at.globals:
+                return self.top
+            visible = at is scope or at.kind != "class"
+            if visible and name in at.bindings and name not in at.nonlocals:
+                return at
+            at = at.parent
+        return None
+
+    def reads(self, home: Scope, name: str) -> list[Read]:
+        """Every read that means `name` of scope `home`, in source order."""
+        found = self._reads.get((id(home), name), [])
+        return sorted(found, key=lambda read: read.order)
+
+    def bindings(self, home: Scope, name: str) -> list[Binding]:
+        """Every place that gives `name` of scope `home` a value."""
+        return home.bindings.get(name, [])
+
+    def scope_of(self, node: ast.AST) -> Scope:
+        """The scope in which an expression is evaluated."""
+        at, outside = node, None
+        while at in self.parents:
+            parent = self.parents[at]
+            if isinstance(parent, ast.comprehension) and at is parent.iter:
+                owner = self.parents[parent]
+                if getattr(owner, "generators", [None])[0] is parent:
+                    outside = owner  # the first iterable is evaluated around the comprehension
+            scope = self.facts.by_node.get(id(parent))
+            if scope is not None and parent is not outside and _in_body(parent, at):
+                return scope
+            at = parent
+        return self.top
+
+    def scopes(self) -> Iterator[Scope]:
+        """All scopes of the file, outer ones first."""
+        return iter(self.facts.scopes)
+
+    def scope(self, node: ast.AST) -> Scope:
+        """The scope that a def, lambda or class opens."""
+        return self.facts.by_node[id(node)]
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around `node`, innermost first."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The statement that `node` is part of, or is."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
+
+    # ------------------------------------------------------------ dotted names
+
+    def dotted(self, node: ast.expr) -> str | None:
+        """`jax.numpy.ones` for `jnp.ones`: the canonical name of something imported; None for anything else."""
+        links: list[str] = []
+        at = node
+        while isinstance(at, ast.Attribute):
+            links.append(at.attr)
+            at = at.value
+        if not isinstance(at, ast.Name):
+            return None
+        scope = self._scope_of_read.get(at)
+        home = self.lookup(scope, at.id) if scope else None
+        if home is None:
+            return ".".join(["builtins", at.id, *reversed(links)])
+        bound = home.bindings.get(at.id, [])
+        if not bound or any(binding.kind != "import" for binding in bound):
+            return None
+        first = bound[0]
+        base = f"{first.module}.{first.attribute}" if first.attribute else first.module
+        if any(other.module != first.module or other.attribute != first.attribute for other in bound):
+            return None
+        return canonical(".".join([base, *reversed(links)])) if not first.level else None
+
+
+def _in_body(parent: ast.AST, child: ast.AST) -> bool:
+    if isinstance(parent, ast.Lambda):
+        return child is parent.body
+    if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return any(child is statement for statement in parent.body)
+    return True
+
+
+def identifiers(node: ast.AST) -> set[str]:
+    """Every name that occurs anywhere in `node`."""
+    found: set[str] = set()
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name):
+            found.add(child.id)
+        elif isinstance(child, ast.arg):
+            found.add(child.arg)
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(child.name)
+        elif isinstance(child, ast.alias):
+            found.add((child.asname or child.name).partition(".")[0])
+        elif isinstance(child, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and child.name:
+            found.add(child.name)
+        elif isinstance(child, ast.Global | ast.Nonlocal):
+            found.update(child.names)
+    return found

@@ -1,0 +1,1 @@
+"""A value that compiled code reads from outside becomes an argument of it."""

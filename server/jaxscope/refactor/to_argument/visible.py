@@ -1,0 +1,110 @@
+"""How the value is written at a place outside the compiled functions: by the name that is visible there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.references import Files
+from jaxscope.refactor.to_argument.value import Value
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.syntax import insert_after, starts_own_line
+from jaxscope.semantics.names.scopes import Scope
+from jaxscope.text.edit import Edit
+from jaxscope.text.span import Span
+
+
+class Visible:
+    """Writes the value at call sites, and adds imports where a file needs one."""
+
+    def __init__(self, files: Files, value: Value, edits: Edits) -> None:
+        self.files = files
+        self.value = value
+        self.edits = edits
+        self._imported: dict[ast.AST, str] = {}
+
+    def text(self, file: File, scope: Scope, node: ast.expr) -> str:
+        """The value as written in `scope`. Raises Refused where its name means something else there."""
+        value = self.value
+        if file is value.file:
+            if file.lookup(scope, value.root) is not (None if value.new else value.home):
+                raise file.refuse(f"`{value.root}` means something else at this call.", node)
+            return value.text
+        for home, prefix in self.files.module_prefixes(file, value.file.path):
+            if file.lookup(scope, prefix.partition(".")[0]) is home:
+                return f"{prefix}.{value.text}"
+        name = self._existing(file, scope) or self._import(file, scope, node)
+        return name + "".join(value.links)
+
+    def check_made(self, file: File, node: ast.expr) -> None:
+        """Raises Refused unless the value certainly exists when the code at `node` runs, rather than later."""
+        value = self.value
+        bindings = value.file.bindings(value.home, value.root)
+        same = file is value.file and file.scope_of(node).owner() is value.home
+        if same and any((b.order > (node.lineno, node.col_offset)) for b in bindings):
+            raise file.refuse(f"`{value.text}` may not exist yet where the function is stored.", node)
+        links = [link[1:] for link in value.links if link.startswith(".")]
+        stores = [store for name in links for store in self.files.attribute_stores(name)]
+        for other, store in stores:
+            here = other is file and other.scope_of(store) is file.scope_of(node)
+            if here and (store.lineno, store.col_offset) > (node.lineno, node.col_offset):
+                raise file.refuse(f"`{value.text}` may not exist yet where the function is stored.", node)
+
+    def _existing(self, file: File, scope: Scope) -> str | None:
+        for name, bindings in file.top.bindings.items():
+            if len(bindings) == 1 and self.files.target(file, bindings[0]) == (self.value.file.path, self.value.root):
+                return name if file.lookup(scope, name) is file.top else None
+        return None
+
+    def _import(self, file: File, scope: Scope, node: ast.expr) -> str:
+        """Imports the value where the file imports from its module, or from one that hands the function on."""
+        path, root = self.value.file.path, self.value.root
+        imports = list(self._imports(file, scope, node))
+        statement = next((found for found in imports if self._from(file, found) == path), None)
+        beside = next(filter(None, (self._beside(file, found) for found in reversed(imports))), None)
+        if statement is None and beside is None:
+            raise file.refuse(f"`{self.value.text}` cannot be seen from this call.", node)
+        at = statement or (beside[0] if beside else file.tree)
+        if at not in self._imported:
+            taken = identifiers(file.tree)
+            name = next(n for n in (root + "_" * number for number in range(99)) if n not in taken)
+            alias = root if name == root else f"{root} as {name}"
+            if isinstance(statement, ast.ImportFrom):
+                end = file.layout.end(statement.names[-1])
+                self.edits.add(file, [Edit(Span(end, end), f", {alias}")])
+            elif beside is not None:
+                self.edits.add(file, insert_after(file.layout, beside[0], f"from {beside[1]} import {alias}"))
+            self._imported[at] = name
+        return self._imported[at]
+
+    def _imports(self, file: File, scope: Scope, node: ast.expr) -> Iterator[ast.Import | ast.ImportFrom]:
+        """Imports that have certainly run when the code at `node` runs, from the outermost on."""
+        bodies = [around.node for around in scope.around() if around.kind != "class"]
+        for body in [file.tree, *reversed(bodies)]:
+            for statement in getattr(body, "body", None) or [] if not isinstance(body, ast.Lambda) else []:
+                earlier = body is file.tree or statement.lineno < node.lineno
+                if isinstance(statement, ast.Import | ast.ImportFrom) and earlier:
+                    yield statement
+
+    def _from(self, file: File, statement: ast.Import | ast.ImportFrom) -> str | None:
+        if isinstance(statement, ast.Import):
+            return None
+        return self.files.project.resolve(file.path, statement.module or "", statement.level)
+
+    def _beside(self, file: File, statement: ast.Import | ast.ImportFrom) -> tuple[ast.stmt, str] | None:
+        """The statement, and how the value's module is called where that of the statement is called as it is there."""
+        resolve, level = self.files.project.resolve, getattr(statement, "level", 0)
+        name = statement.names[0].name if isinstance(statement, ast.Import) else statement.module or ""
+        found = resolve(file.path, name, level)
+        if found is None or not starts_own_line(file.layout, statement):
+            return None
+        folder = Path(found).parent if not name or Path(found).name == "__init__.py" else Path(found)
+        base = folder.parents[name.count(".")] if name else folder
+        target = Path(self.value.file.path).with_suffix("")
+        target = target.parent if target.name == "__init__" else target
+        if base not in target.parents:
+            return None
+        module = "." * level + ".".join(target.relative_to(base).parts)
+        return (statement, module) if resolve(file.path, module[level:], level) == self.value.file.path else None

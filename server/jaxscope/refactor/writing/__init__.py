@@ -1,0 +1,1 @@
+"""Edits of single places, so that all else stays as it is."""

@@ -1,0 +1,1 @@
+"""What is compiled, by which transform, and who calls it."""

@@ -1,0 +1,1 @@
+"""What traced code does to things outside."""

@@ -1,0 +1,1 @@
+"""What the functions of jax.numpy, numpy and Python give back."""

@@ -1,0 +1,80 @@
+"""Where a program makes JAX trace a function again and again, as far as its source shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxscope.semantics.captured.captures import traced_code_of
+from jaxscope.semantics.compiled.callers import CompiledCall, compiled_calls_of
+from jaxscope.semantics.compiled.sites import COMPILING, Site, is_local_name
+from jaxscope.semantics.names.scopes import facts_of
+from jaxscope.semantics.retracing import rebuilt, varied
+from jaxscope.semantics.retracing.rebuilt import Rebuilt
+from jaxscope.semantics.retracing.varied import Varied
+from jaxscope.source.module import Chunk
+
+if TYPE_CHECKING:
+    from jaxscope.semantics.evaluation.evaluate import Evaluator
+    from jaxscope.semantics.model import FileModel
+
+
+_COSTLY = COMPILING | rebuilt.LOOPS
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    sites: tuple[Site, ...]
+    calls: tuple[CompiledCall, ...]
+    """What it was made from."""
+    rebuilt: tuple[Rebuilt, ...]
+    varied: tuple[Varied, ...]
+
+
+def retraces_of(model: FileModel) -> tuple[list[Rebuilt], list[Varied]]:
+    """Functions that are compiled anew again and again, and compiled functions that are given something new each time.
+    Code that is traced itself runs once, whatever it repeats."""
+    calls: dict[Chunk, list[CompiledCall]] = {}
+    for call in compiled_calls_of(model):
+        calls.setdefault(call.scope.chunk, []).append(call)
+    sites: dict[Chunk, list[Site]] = {}
+    for site in model.sites:
+        sites.setdefault(site.scope.chunk, []).append(site)
+    traced = {scope for code in traced_code_of(model) for scope in code.scopes}
+    new: list[Rebuilt] = []
+    other: list[Varied] = []
+    for chunk in model.module.chunks:
+        if chunk in calls or chunk in sites or not _COSTLY.isdisjoint(facts_of(chunk).calls):
+            found = _of_chunk(model, chunk, tuple(sites.get(chunk, ())), tuple(calls.get(chunk, ())))
+            new += (one for one in found.rebuilt if traced.isdisjoint(one.eager))
+            other += (one for one in found.varied if traced.isdisjoint(one.call.scope.around()))
+    other += (
+        one
+        for one in varied.by_style([call for group in calls.values() for call in group])
+        if traced.isdisjoint(one.call.scope.around())
+    )
+    return new, other
+
+
+def _of_chunk(model: FileModel, chunk: Chunk, sites: tuple[Site, ...], calls: tuple[CompiledCall, ...]) -> _Found:
+    kept = chunk.facts.get("retraces")
+    if kept is not None and (kept.result.sites, kept.result.calls) != (sites, calls):
+        del chunk.facts["retraces"]
+
+    def work(ev: Evaluator) -> _Found:
+        new = _rebuilt(ev, model, chunk, sites)
+        return _Found(sites, calls, new, tuple(one for call in calls for one in varied.of_call(ev, model, call)))
+
+    found: _Found = model.kept(chunk, "retraces", work)
+    return found
+
+
+def _rebuilt(ev: Evaluator, model: FileModel, chunk: Chunk, sites: tuple[Site, ...]) -> tuple[Rebuilt, ...]:
+    facts = facts_of(chunk)
+    found = [rebuilt.of_decorated(ev, site) for site in sites if site.binding is not None]
+    for name, places in facts.calls.items():
+        if name in rebuilt.LOOPS:
+            found += (rebuilt.of_loop(ev, model, call, scope) for call, scope in places)
+        elif name in COMPILING or not name or is_local_name(model, name, ev):
+            found += (rebuilt.of_call(ev, model, call, scope) for call, scope in places)
+    return tuple(one for one in found if one is not None)

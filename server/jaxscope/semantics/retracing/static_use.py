@@ -1,0 +1,106 @@
+"""What a function does with a parameter that is marked static: arithmetic that arrays could do as well, or something
+that needs the value itself."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from jaxscope.semantics.evaluation.arguments import parameters
+from jaxscope.semantics.evaluation.values import External, FunctionValue
+from jaxscope.semantics.names.scopes import Scope, facts_of
+from jaxscope.semantics.vocabulary import transform, words
+
+if TYPE_CHECKING:
+    from jaxscope.semantics.evaluation.evaluate import Evaluator
+
+Use = Literal["array", "value", "unknown"]
+_DEEPEST = 4
+_ARITHMETIC = (ast.USub, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)
+_SHAPING = frozenset(
+    words(
+        "zeros ones full empty arange linspace logspace eye identity tri reshape broadcast_to tile repeat split roll "
+        "array_split expand_dims squeeze moveaxis swapaxes transpose sum mean max min argmax argmin concatenate stack "
+        "pad resize norm take one_hot top_k fft ifft rfft irfft cumsum sort argsort iota zeros_like ones_like indices "
+        "full_like broadcasted_iota PRNGKey key make_mesh diag rot90 hstack vstack unstack nonzero"
+    )
+)
+"""Functions of arrays of which some argument is a size, an axis or a seed."""
+
+
+def use_of(ev: Evaluator, owner: Scope, name: str, function: Scope | None = None) -> Use:
+    """What a parameter is needed for; where it is used in several ways, the one that needs most.
+
+    `function` is what is compiled, where that is not what takes the parameter but a function in it.
+    """
+    return _Uses(ev, function or owner).of_name(owner, name)
+
+
+def use_of_expression(ev: Evaluator, node: ast.expr, scope: Scope, function: Scope) -> Use:
+    """What the value of an expression in `scope`, which is in `function` or is it, is needed for."""
+    return _Uses(ev, function).of_expression(node, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Those within one function."""
+
+    ev: Evaluator
+    function: Scope
+    """It is known what becomes of what this one returns; not of what functions in it do."""
+    depth: int = 0
+
+    def of_name(self, owner: Scope, name: str) -> Use:
+        self.ev.look_at(owner)
+        found: Use = "array"
+        for inner in owner.walk():
+            for read in inner.reads:
+                if read.name == name and self.ev.owner(name, inner) is owner:
+                    one = "value" if read.links else self.of_expression(read.node, inner)
+                    if one == "value":
+                        return one
+                    found = one if one == "unknown" else found
+        return found
+
+    def of_expression(self, node: ast.expr, scope: Scope) -> Use:
+        parents = facts_of(scope.chunk).parents
+        while True:
+            parent = parents.get(id(node))
+            if isinstance(parent, ast.UnaryOp | ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
+                node = parent
+            elif isinstance(parent, ast.Return):
+                return "array" if scope.owner() is self.function else "unknown"
+            elif isinstance(parent, ast.Call) and parent.func is not node:
+                return self._given(parent, node, scope)
+            elif isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+                return self._bound(parent.targets[0], scope)
+            elif isinstance(parent, ast.keyword | ast.Expr):
+                return "unknown"
+            else:
+                return "value"
+
+    def _bound(self, target: ast.expr, scope: Scope) -> Use:
+        if not isinstance(target, ast.Name):
+            return "value"
+        deeper = replace(self, depth=self.depth + 1)
+        return deeper.of_name(scope.owner(), target.id) if self.depth < _DEEPEST else "unknown"
+
+    def _given(self, call: ast.Call, node: ast.expr, scope: Scope) -> Use:
+        ev = self.ev
+        callee = ev.evaluate(call.func, scope, ev.generic_frame(scope, ev.model_of(scope.module_part())))
+        if isinstance(callee, External):
+            if not callee.name.startswith("jax.") or transform(callee.name) is not None:
+                return "value"
+            return "unknown" if callee.name.rpartition(".")[2] in _SHAPING else "array"
+        if not isinstance(callee, FunctionValue) or self.depth >= _DEEPEST:
+            return "unknown"
+        own = parameters(callee.scope.function_node)[callee.bound is not None :]
+        keyword = next((one.arg for one in call.keywords if one.value is node), None)
+        index = call.args.index(node) if node in call.args else len(own)
+        name = keyword or (own[index] if index < len(own) else None)
+        if name is None:
+            return "unknown"
+        inner = _Uses(ev, callee.scope, self.depth + 1).of_name(callee.scope, name)
+        # What it returns goes by the value, and so does what is done with that here.
+        return replace(self, depth=self.depth + 1).of_expression(call, scope) if inner == "array" else inner

@@ -1,0 +1,1 @@
+"""Results that replace arguments."""
