@@ -26,10 +26,12 @@ export async function until(what, look, seconds = 60) {
 
 /** `test`, which keeps a picture of the window when it fails. `editor` gives the window. */
 export const pictured = (editor) => (name, work) => test(name, async () => {
+  const picture = `failed-${name.replace(/\W+/g, '-')}`;
+  fs.rmSync(path.join(RESULTS, `${picture}.png`), { force: true });
   try {
     await work();
   } catch (error) {
-    await editor()?.picture(`failed-${name.replace(/\W+/g, '-')}`).catch(() => undefined);
+    await editor()?.picture(picture).catch(() => undefined);
     throw error;
   }
 });

@@ -11,8 +11,10 @@ from urllib.parse import quote
 import pytest
 from replay import Replay, traced, untraced
 
+from jaxscope.config import Config
 from jaxscope.ide import actions, hover, lens, panel
 from jaxscope.ide.situation import Activity, Situation
+from jaxscope.ide.workspace import Workspace
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -119,3 +121,21 @@ def test_page(name: str, seen: dict[str, str], bless: bool) -> None:
 
 def test_every_page_is_expected(seen: dict[str, str]) -> None:
     assert set(seen) == set(PAGES) == {file.stem for file in EXPECTED.glob("*.md")}
+
+
+def test_what_two_rules_offer_for_one_read_is_offered_once() -> None:
+    path = "/project/memo.py"
+    text = (
+        "import jax\n\nlimits = {'low': 0.0}\n\n\n@jax.jit\ndef clip(x):\n    return x - limits['low']\n\n\n"
+        "def main():\n    clip(1.0)\n    limits['low'] = 2.0\n    print(clip(1.0))\n"
+    )
+    workspace = Workspace("/project", Config())
+    workspace.set_text(path, text)
+    here = workspace.findings(path)
+    assert {item.rule for item in here} == {"mutable-capture", "stale-capture"}
+    titles = [item.title for item in actions.actions(workspace, path, here[0].range, Situation("off"))]
+    assert titles.count("Pass `limits` as an argument") == 1
+    assert {title for title in titles if title.startswith("Ignore")} == {
+        "Ignore `mutable-capture` on this line",
+        "Ignore `stale-capture` on this line",
+    }

@@ -54,10 +54,11 @@ def actions(workspace: Workspace, path: str, place: Range, situation: Situation)
         for finding in workspace.findings(path)
         if finding.range.start <= place.end and place.start <= finding.range.end
     ]
-    found: list[Action] = []
-    for finding in here:
-        found += _fixes(workspace, finding)
-    found += _all(workspace, path, here)
+    offered: dict[str, Action] = {}  # two rules may tell of one read, and offer the same
+    for action in (action for finding in here for action in _fixes(workspace, finding)):
+        if action.title not in offered or offered[action.title].disabled:
+            offered[action.title] = action
+    found = [*offered.values(), *_all(workspace, path, here)]
     for finding in {(item.rule, item.range.start.line): item for item in here}.values():
         found += _ignore(workspace, finding)
     return found + _measure(workspace, path, place, here, situation)
