@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from jaxscope.semantics.compiled.callers import CompiledCall
@@ -63,8 +64,8 @@ def replaced_by(ev: Evaluator, call: CompiledCall) -> list[Replaced]:
     for parameter, node in call.given:
         parts = list(_leaves(node))
         if parameter not in call.statics and parts and all(ast.unparse(part) in assigned for part in parts):
-            needs = [_Old(ev, call, statement, part).need() for part in parts]
-            found.append(Replaced(parameter, node, max(needs, key=_NEEDS.index)))
+            needed = _most(_Old(ev, call, statement, part).need() for part in parts)
+            found.append(Replaced(parameter, node, needed))
     return found
 
 
@@ -97,18 +98,16 @@ class _Old:
         """Who may still want it after the call."""
         if self.owner is None or not _is_same(self.owner, self.call.scope.owner()) or self.text != self.root:
             return self._of_attribute()
-        needs = [self._of_binding(binding) for binding in self.model.bindings_of(self.root, self.owner)]
-        needs += [self._of_read(read, self.owner) for read in self._reads(self.owner, self.root)]
-        return max(needs, key=_NEEDS.index, default="no")
+        of_bindings = (self._of_binding(binding) for binding in self.model.bindings_of(self.root, self.owner))
+        return _most(
+            chain(of_bindings, (self._of_read(read, self.owner) for read in self._reads(self.owner, self.root)))
+        )
 
     def _of_attribute(self) -> Need:
         """A variable of somebody else's may be read anywhere; it is looked at in the same function."""
-        needs: list[Need] = ["perhaps"]
-        if self.owner is not None:
-            wanted = self.text
-            reads = self._reads(self.owner, self.root)
-            needs += [self._of_read(read, None) for read in reads if begins_with(_written(read), wanted)]
-        return max(needs, key=_NEEDS.index)
+        reads = self._reads(self.owner, self.root) if self.owner is not None else ()
+        of_reads = (self._of_read(read, None) for read in reads if begins_with(_written(read), self.text))
+        return _most(chain(("perhaps",), of_reads))
 
     def _reads(self, owner: Scope, name: str) -> Iterator[Read]:
         inside = owner.walk()
@@ -138,14 +137,14 @@ class _Old:
         """Has somebody else the value of an expression?"""
         if isinstance(value, ast.Dict | ast.Tuple | ast.List):
             parts = value.values if isinstance(value, ast.Dict) else value.elts
-            return max((self._of_source(part, binding) for part in parts), key=_NEEDS.index, default="no")
+            return _most(self._of_source(part, binding) for part in parts)
         if isinstance(value, ast.Name):
             owner = self.ev.owner(value.id, binding.scope)
             if owner is None or not _is_same(owner, binding.scope.owner()):
                 return "perhaps"
             if any(other.kind == "parameter" for other in self.model.bindings_of(value.id, owner)):
                 return "perhaps"
-            others = [read for read in self._reads(owner, value.id) if read.node is not value]
+            others = (read for read in self._reads(owner, value.id) if read.node is not value)
             return "yes" if any(not self._looks_only(read) for read in others) else "no"
         if isinstance(value, ast.Attribute | ast.Subscript | ast.Starred | ast.IfExp | ast.BoolOp | ast.NamedExpr):
             return "perhaps"
@@ -157,12 +156,13 @@ class _Old:
         callee = self.ev.evaluate(call.func, scope, self.ev.generic_frame(scope, self.model))
         if isinstance(callee, External) and callee.name.startswith(_MAKING) and last_name(call.func) not in _SAME:
             return "no"
-        needs = [self._of_source(one, binding) for one in (*call.args, *(word.value for word in call.keywords))]
+        least: Need = "no"
         if isinstance(callee, FunctionValue):
             if all(_is_new(self.ev, node, callee.scope) for node in callee.scope.returns) and callee.scope.returns:
                 return "no"
-            needs.append("perhaps")
-        return max(needs, key=_NEEDS.index, default="no")
+            least = "perhaps"
+        given = (*call.args, *(word.value for word in call.keywords))
+        return _most(chain((least,), (self._of_source(one, binding) for one in given)))
 
     # -- who else has it
 
@@ -231,9 +231,19 @@ class _Old:
             if not isinstance(target, ast.Name):
                 needs.append("yes")
             elif target.id != self.root and owner is not None:
-                others = [read for read in self._reads(owner, target.id) if not self._looks_only(read)]
+                others = any(not self._looks_only(read) for read in self._reads(owner, target.id))
                 needs.append("yes" if others else "no")
-        return max(needs, key=_NEEDS.index, default="no")
+        return _most(needs)
+
+
+def _most(needs: Iterable[Need]) -> Need:
+    """The strongest of them; nothing after a `yes` is looked at."""
+    most: Need = "no"
+    for need in needs:
+        if need == "yes":
+            return need
+        most = max(most, need, key=_NEEDS.index)
+    return most
 
 
 def _is_same(one: Scope, other: Scope) -> bool:
