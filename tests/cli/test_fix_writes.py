@@ -40,3 +40,39 @@ def test_a_second_file_that_cannot_be_kept(tmp_path: Path) -> None:
     assert done.status == 2 and "cannot write other.py" in done.err
     assert (tmp_path / "case.py").read_text() == CASE
     assert (tmp_path / "other.py").read_bytes() == other
+
+
+DONATED = """import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def move(state, x):
+    return state + x
+
+
+@jax.jit
+def step(state, x):
+    return state - x
+
+
+def main():
+    kept = move
+    first = jnp.ones((600, 600))
+    for x in (1.0, 2.0):
+        first = move(first, x)
+    second = jnp.ones((600, 600))
+    for x in (1.0, 2.0):
+        second = step(second, x)
+    return first + second
+"""
+
+
+def test_lines_of_refusals_are_those_of_the_text_at_the_end(tmp_path: Path) -> None:
+    for diff in (["--diff"], []):
+        (tmp_path / "case.py").write_text(DONATED)
+        done = jaxscope("fix", "case.py", "--rule", "donation", "--no-trace", *diff, cwd=tmp_path)
+        (refused,) = [line for line in done.out.splitlines() if "not fixed" in line]
+        shown = (tmp_path / "case.py").read_text().splitlines()
+        assert (shown == DONATED.splitlines()) is bool(diff)
+        assert shown[int(refused.split(":")[1]) - 1] == "    kept = move"

@@ -16,6 +16,7 @@ from jaxscope.rules.retrace import RULE
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import Position, Range
+from jaxscope.worker.jaxscope_worker.wire.messages import VerifyReply
 
 HEAD = """from functools import partial
 
@@ -116,7 +117,24 @@ FIXED = {
     ),
     "a static object": TRIAL.format(read="self.rate"),
 }
+NEEDED = {
+    "a bound of a loop": "jax.lax.fori_loop(0, step + 1, lambda i, v: v * 0.5, w)",
+    "a position in a tuple": "w * (0.1, 0.2, 0.3, 0.4, 0.5)[step]",
+    "a number of rounds": "sum(w for _ in range(step + 1))",
+    "a shape": "w[:, None].repeat(step + 1, axis=1).sum(1)",
+    "a part of a shape": "jax.random.normal(jax.random.key(0), (step + 1, 2)).sum(0)",
+    "a triangle's diagonal": "jnp.tril(w[:, None] * w, step - 2).sum(1)",
+    "a power of a matrix": "jnp.linalg.matrix_power(w[:, None] * w, step).sum(1)",
+    "an integer power of lax's": "jax.lax.integer_pow(w, step)",
+    "an axis by name": "w.sum(axis=step * 0) * w",
+    "an index of an axis": "jnp.flip(w, step * 0)",
+    "a remainder": "w * (step % 2)",
+}
 REFUSED = {
+    **{
+        name: COUNTER.format(options="static_argnums=1", given="step").replace("w * (1.0 - 0.1 / (1 + step))", uses)
+        for name, uses in NEEDED.items()
+    },
     "a helper makes a size of it": HELPED.replace("/ (1 + step)", "* w[: more(step)].sum()").format(
         options="static_argnums=1", given="step"
     ),
@@ -175,6 +193,23 @@ def test_same_result_with_one_trace(name: str, tmp_path: Path) -> None:
 
 def _flat(values: object) -> list[float]:
     return [one for each in values for one in _flat(each)] if isinstance(values, list) else [values]  # type: ignore[list-item]
+
+
+POWERS = ("w * 0.9**step", "w**step", "jnp.power(w, step)", "w + jnp.arange(2) ** (step + 1)", "w * (step + 1) ** -2.0")
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("result", POWERS)
+def test_a_power_is_to_be_proved(result: str, tmp_path: Path) -> None:
+    text = HEAD + COUNTER.format(options="static_argnums=1", given="step")
+    text = text.replace("w * (1.0 - 0.1 / (1 + step))", result)
+    change = _planned(text, tmp_path)
+    assert isinstance(change, Hoist), change
+    assert [doubt.reason.split(", for")[0] for doubt in change.doubts] == ["`step` is used in a power"]
+    assert fix.unproved(change, VerifyReply(True, None, True, True)) is not None
+    assert fix.unproved(change, VerifyReply(True, None, True, True, results_equal=True)) is None
+    (_, many), (_, one) = _ran(text), _ran(change.files[0].changed)
+    assert (many, one) == (5, 1)
 
 
 @pytest.mark.parametrize("name", REFUSED)

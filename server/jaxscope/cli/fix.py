@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxscope.cli.engine import Group, check_entries, groups, said
@@ -17,6 +17,7 @@ from jaxscope.cli.problem import Problem
 from jaxscope.cli.report import SIGNATURE
 from jaxscope.cli.targets import shown_path, targets
 from jaxscope.ide import fix as fixing
+from jaxscope.ide.remap import LineMap
 from jaxscope.refactor.change import Refusal
 from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.source.files import read_source, write_source
@@ -48,8 +49,16 @@ class Refused:
     reason: str
     path: str
     line: int
+    text: str
+    """Of the file at `path` then: fixes made later may move the line."""
     failed: bool = True
     """False: it was left alone, since it is only a hint that nobody asked to fix."""
+
+    def line_in(self, text: str) -> int:
+        """The line's number in what the file holds by now; of a line that has changed, by those above it."""
+        lines = LineMap(self.text, text)
+        above = ((line, lines.forward(line)) for line in range(self.line, 0, -1))
+        return next((now + self.line - line for line, now in above if now is not None), self.line)
 
 
 @dataclass
@@ -83,6 +92,10 @@ def run(options: argparse.Namespace) -> int:
     changed = {path: pair for path, pair in texts.items() if pair[0] != pair[1]}
     if not options.diff:
         _write(changed)
+    outcome.refused = [
+        replace(item, line=item.line_in(texts[item.path][not options.diff])) if item.path in texts else item
+        for item in outcome.refused
+    ]
     _print(options, outcome, changed)
     return int(any(item.failed for item in outcome.refused))
 
@@ -201,9 +214,9 @@ class _Fixer:
         before = f"the fix of `{last.finding.name}` in `{last.finding.function}`"
         rows = [row for path in {finding.path, *last.files} for row in self._group.errors.get(path, ())]
         if self._group.settings.trace and any(row.kind not in ("blocked", SIGNATURE) for row in rows):
-            self._refuse(finding, f"it could not be traced again after {before}: {rows[-1].message}")
+            self._lost(finding, f"it could not be traced again after {before}: {rows[-1].message}")
         elif finding.path not in last.files and finding.path not in {f for i in self._outcome.applied for f in i.files}:
-            self._refuse(finding, f"it is no longer found after {before}; run the command again")
+            self._lost(finding, f"it is no longer found after {before}; run the command again")
         else:
             self._done(Applied(finding, last.files, last.reply, last.finding), finding)
 
@@ -214,8 +227,7 @@ class _Fixer:
 
     def _leave(self, finding: Finding) -> None:
         reason = f"it is only {_article(finding.severity)}: --name or --function asks for it"
-        start = finding.range.start
-        self._outcome.refused.append(Refused(finding, reason, finding.path, start.line, failed=False))
+        self._refuse(finding, reason, failed=False)
 
     def _stop_on_errors(self, paths: list[str]) -> None:
         rows = [
@@ -254,9 +266,17 @@ class _Fixer:
         self._outcome.applied.append(Applied(finding, tuple(file.path for file in change.files), reply))
         return True
 
-    def _refuse(self, finding: Finding, reason: str, path: str = "", line: int = 0) -> bool:
-        refused = Refused(finding, reason, path or finding.path, line or finding.range.start.line)
-        self._outcome.refused.append(refused)
+    def _lost(self, finding: Finding, reason: str) -> None:
+        """Refuses one of the first list, which stands where it stood then."""
+        self._refuse(finding, reason)
+        last = self._outcome.refused[-1]
+        self._outcome.refused[-1] = replace(last, text=self.originals.get(last.path, last.text))
+
+    def _refuse(self, finding: Finding, reason: str, path: str = "", line: int = 0, failed: bool = True) -> bool:
+        path, line = path or finding.path, line or finding.range.start.line
+        module = self._workspace.project.module(path)
+        text = module.text if module is not None else ""
+        self._outcome.refused.append(Refused(finding, reason, path, line, text, failed))
         return False
 
     def _verify(self, change: SourceChange, finding: Finding) -> VerifyReply | str:

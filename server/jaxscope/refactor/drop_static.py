@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor import static_object
-from jaxscope.refactor.change import Refusal, Refused
+from jaxscope.refactor.change import Hoist, Refusal, Refused
 from jaxscope.refactor.program.compiled_at import compiled_at
 from jaxscope.refactor.program.literals import Written
 from jaxscope.refactor.program.names import File
@@ -18,6 +18,7 @@ from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Range
 
+_POWER = "`{}` is used in a power, for which JAX may give another type, or fail, once it is an array"
 _OPTIONS = ("static_argnums", "static_argnames")
 
 
@@ -27,14 +28,15 @@ def plan(project: Project, path: str, place: Range, parameter: str) -> SourceCha
         model, one = varied_at(project, path, place, parameter)
         if static_object.can_plan(one):
             return static_object.plan(project, path, place, parameter)
-        if one.cause != "number" or one.use != "array":
+        if one.cause != "number" or one.use not in ("array", "exponent"):
             raise Refused(f"`{parameter}` is needed when the function is traced.", path, place.start.line)
         files = Files(project)
         where, compiled = compiled_place(model, one.call)
         file = files.get(where)
         edits = Edits()
         edits.add(file, _without(files, file, compiled, parameter))
-        return edits.change()
+        doubts = (Refusal(_POWER.format(parameter), path, place.start.line),) if one.use == "exponent" else ()
+        return Hoist(edits.change().files, doubts)
     except Refused as refused:
         return refused.refusal
 

@@ -208,7 +208,7 @@ def _of_varied(model: FileModel, one: Varied) -> Finding:
 
 
 def _fixes_of_varied(one: Varied) -> tuple[FixOffer, ...]:
-    if one.cause == "number" and one.sure and one.use == "array":
+    if one.cause == "number" and one.sure and one.use in ("array", "exponent"):
         return (FixOffer(f"Pass `{one.parameter}` as an ordinary argument", "drop-static", "safe", (one.parameter,)),)
     if one.sure and static_object.can_plan(one):
         title = f"Pass what it reads of `{one.parameter}` as arguments"

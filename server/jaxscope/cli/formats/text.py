@@ -127,7 +127,7 @@ def _summary(report: Report, style: Style) -> str:
         fixable = sum(bool(item.fixes) for item in report.findings)
         text = f"Found {said} in {files}."
         if fixable:
-            text += f" {fixable} can be fixed with `jaxscope fix`."
+            text += f" `jaxscope fix` can try to fix {fixable}."
     else:
         text = f"No findings in {files}."
     errors = report.errors

@@ -15,18 +15,21 @@ from jaxscope.semantics.vocabulary import transform, words
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
 
-Use = Literal["array", "value", "unknown"]
+Use = Literal["array", "exponent", "value", "unknown"]
+"""`exponent`: arithmetic with `**` in it. JAX works out powers of Python's numbers and of arrays in different ways,
+which may differ in type and in the last digits."""
 _DEEPEST = 4
+_LESS_SURE: tuple[Use, ...] = ("value", "unknown", "exponent", "array")
 _ARITHMETIC = (ast.USub, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)
-_SHAPING = frozenset(
+_ELEMENTWISE = frozenset(
     words(
-        "zeros ones full empty arange linspace logspace eye identity tri reshape broadcast_to tile repeat split roll "
-        "array_split expand_dims squeeze moveaxis swapaxes transpose sum mean max min argmax argmin concatenate stack "
-        "pad resize norm take one_hot top_k fft ifft rfft irfft cumsum sort argsort iota zeros_like ones_like indices "
-        "full_like broadcasted_iota PRNGKey key make_mesh diag rot90 hstack vstack unstack nonzero"
+        "add subtract multiply divide true_divide negative abs absolute square sqrt exp exp2 expm1 log log2 log10 "
+        "log1p logaddexp sin cos tan sinh cosh tanh arctan arctan2 sigmoid relu sign floor ceil maximum minimum where "
+        "clip asarray array float32 float16 bfloat16 int32 uint32 fold_in"
     )
 )
-"""Functions of arrays of which some argument is a size, an axis or a seed."""
+"""Functions of JAX's that take an array wherever they take a number."""
+_POWERS = frozenset(("power", "pow", "float_power"))
 
 
 def use_of(ev: Evaluator, owner: Scope, name: str, function: Scope | None = None) -> Use:
@@ -57,24 +60,23 @@ class _Uses:
         for inner in owner.walk():
             for read in inner.reads:
                 if read.name == name and self.ev.owner(name, inner) is owner:
-                    one = "value" if read.links else self.of_expression(read.node, inner)
-                    if one == "value":
-                        return one
-                    found = one if one == "unknown" else found
+                    found = _less_sure(found, "value" if read.links else self.of_expression(read.node, inner))
         return found
 
     def of_expression(self, node: ast.expr, scope: Scope) -> Use:
         parents = facts_of(scope.chunk).parents
+        most: Use = "array"
         while True:
             parent = parents.get(id(node))
             if isinstance(parent, ast.UnaryOp | ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
+                most = "exponent" if isinstance(parent.op, ast.Pow) else most
                 node = parent
             elif isinstance(parent, ast.Return):
-                return "array" if scope.owner() is self.function else "unknown"
+                return most if scope.owner() is self.function else "unknown"
             elif isinstance(parent, ast.Call) and parent.func is not node:
-                return self._given(parent, node, scope)
+                return _less_sure(most, self._given(parent, node, scope))
             elif isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-                return self._bound(parent.targets[0], scope)
+                return _less_sure(most, self._bound(parent.targets[0], scope))
             elif isinstance(parent, ast.keyword | ast.Expr):
                 return "unknown"
             else:
@@ -92,7 +94,10 @@ class _Uses:
         if isinstance(callee, External):
             if not callee.name.startswith("jax.") or transform(callee.name) is not None:
                 return "value"
-            return "unknown" if callee.name.rpartition(".")[2] in _SHAPING else "array"
+            word = callee.name.rpartition(".")[2]
+            if word in _ELEMENTWISE and node in call.args:
+                return "array"
+            return "exponent" if word in _POWERS and node in call.args else "unknown"
         if not isinstance(callee, FunctionValue) or self.depth >= _DEEPEST:
             return "unknown"
         own = parameters(callee.scope.function_node)[callee.bound is not None :]
@@ -103,4 +108,11 @@ class _Uses:
             return "unknown"
         inner = _Uses(ev, callee.scope, self.depth + 1).of_name(callee.scope, name)
         # What it returns goes by the value, and so does what is done with that here.
-        return replace(self, depth=self.depth + 1).of_expression(call, scope) if inner == "array" else inner
+        if inner in ("value", "unknown"):
+            return inner
+        return _less_sure(inner, replace(self, depth=self.depth + 1).of_expression(call, scope))
+
+
+def _less_sure(*uses: Use) -> Use:
+    """What several uses together need."""
+    return min(uses, key=_LESS_SURE.index)

@@ -80,7 +80,7 @@ def _static(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr) -> Var
         if loop is not None:
             use = use_of(ev, call.function, name)
             innermost = loops_around(call.scope, call.block)[0] == loop
-            return Varied("number", call, name, node, use == "array" and innermost, loop, use)
+            return Varied("number", call, name, node, use in ("array", "exponent") and innermost, loop, use)
     return None
 
 
