@@ -1,4 +1,5 @@
 """The examples in the Markdown files: "Pass `W` into `f`.", "Ignore `rule` on line N.", "Donate `a` at `jit(f)`.",
+"Print on line N when the program runs.", "Call `logging.info` of line N when the program runs.",
 "Keep `log` of line N outside.", "Compute `table` of line N at once."."""
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import pytest
 from fix_specs import Section, bless, sections
 from program_runner import Runner, same
 
-from jaxscope.refactor import compute_at_once, debug_print, donate, return_state
+from jaxscope.refactor import compute_at_once, debug_callback, debug_print, donate, return_state
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.refactor.suppress import ignore_on_line
 from jaxscope.refactor.to_argument.hoist_argument import plan
@@ -24,6 +25,7 @@ _PASS = re.compile(r"^Pass `(.+?)` into `(.+?)`(?: \(line (\d+)\))?(?: of `(.+?)
 _CHANGING = re.compile(r"^Pass `(.+?)`, which changes, into `(.+?)`\.", re.MULTILINE)
 _IGNORE = re.compile(r"^Ignore `(.+?)` on line (\d+)\.", re.MULTILINE)
 _PRINT = re.compile(r"^Print on line (\d+) when the program runs\.", re.MULTILINE)
+_LOG = re.compile(r"^Call `(.+?)` of line (\d+) when the program runs\.", re.MULTILINE)
 _KEEP = re.compile(r"^Keep `(.+?)` of line (\d+) outside\.", re.MULTILINE)
 _AT_ONCE = re.compile(r"^Compute `(.+?)` of line (\d+) at once\.", re.MULTILINE)
 _CODE = re.compile(r"`(.+?)`")
@@ -48,6 +50,9 @@ def asked(section: Section, folder: Path) -> SourceChange | Refusal:
         return donate.plan(project, case, _place(section.files["case.py"], match[2]), tuple(_CODE.findall(match[1])))
     if match := _PRINT.search(section.text):
         return debug_print.plan(project, case, _on_line(section.files["case.py"], int(match[1]), "print"))
+    if match := _LOG.search(section.text):
+        text = section.files["case.py"]
+        return debug_callback.plan(project, case, _on_line(text, int(match[2]), match[1]))
     if match := _KEEP.search(section.text):
         return return_state.plan(project, case, _on_line(section.files["case.py"], int(match[2]), match[1]))
     if match := _AT_ONCE.search(section.text):

@@ -9,6 +9,7 @@ from typing import Literal
 from jaxscope.ide import new_argument
 from jaxscope.refactor import (
     compute_at_once,
+    debug_callback,
     debug_print,
     donate,
     drop_static,
@@ -47,6 +48,10 @@ def _debug_print(project: Project, finding: Finding) -> SourceChange | Refusal:
     return debug_print.plan(project, finding.path, finding.range)
 
 
+def _debug_callback(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return debug_callback.plan(project, finding.path, finding.range)
+
+
 def _hoist_jit(project: Project, finding: Finding) -> SourceChange | Refusal:
     return hoist_jit.plan(project, finding.path, finding.range)
 
@@ -83,6 +88,7 @@ PLANNERS: dict[str, Planner] = {
     "scalar-to-argument": _scalar_to_argument,
     "make-hashable": _make_hashable,
     "debug-print": _debug_print,
+    "debug-callback": _debug_callback,
     "return-state": _return_state,
     "value-to-argument": partial(_to_argument, changes=True),
 }
@@ -91,7 +97,7 @@ RAISING = frozenset(("make-hashable",))
 """Kinds of fixes of calls that raise as they are, so that the program need not give what it gave."""
 ARGUMENTS = frozenset(("array-to-argument", "value-to-argument", "scalar-to-argument"))
 """Kinds of fixes that make an argument of what was captured."""
-MENDING = frozenset(("value-to-argument", "debug-print", "return-state"))
+MENDING = frozenset(("value-to-argument", "debug-print", "debug-callback", "return-state"))
 """Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
 RESULTS: dict[str, Literal["eager", "arrays"]] = {
     "value-to-argument": "eager",

@@ -3,103 +3,75 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.semantics.model import FileModel
-from jaxscope.semantics.names.scopes import Scope
+from jaxscope.refactor.traced_call import TracedCall, traced_call
+from jaxscope.semantics.effects import texts
 from jaxscope.semantics.project import Project
-from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
-from jaxscope.text.span import Range, Span
+from jaxscope.text.edit import SourceChange
+from jaxscope.text.span import Range
+
+_CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
 
 
 def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
     """Replaces the call of the `print` that stands at `place`."""
-    model = project.model(path)
-    found = None if model is None else _call_at(model, place)
-    if model is None or found is None:
-        return Refusal("`print` is not called here.", path, place.start.line)
     try:
-        return _Plan(model, *found).change()
+        return _Plan(traced_call(project, path, place)).change()
     except Refused as refused:
         return refused.refusal
-
-
-def _call_at(model: FileModel, place: Range) -> tuple[ast.Call, Scope] | None:
-    calls = (one for name in ("print", "") for one in model.calls_named(name))
-    return next((one for one in calls if model.place(one[1], one[0].func).range == place), None)
 
 
 class _Plan:
     """One call."""
 
-    def __init__(self, model: FileModel, call: ast.Call, scope: Scope) -> None:
-        self.model = model
+    def __init__(self, call: TracedCall) -> None:
         self.call = call
-        self.scope = scope
         self.values: list[str] = []
 
     def change(self) -> SourceChange:
         """The call with another function and a format string."""
-        for keyword in self.call.keywords:
-            raise self._refuse(f"`jax.debug.print` has no `{keyword.arg or '**'}`", keyword.value)
-        text = " ".join(self._shown(argument) for argument in self.call.args)
-        place = self.model.place(self.scope, self.call).range
-        lines = self.model.module.lines
-        span = Span(lines.offset(place.start), lines.offset(place.end))
-        original = self.model.module.text
-        if "#" in original[span.start : span.end] and place.start.line != place.end.line:
-            raise self._refuse("A comment stands between its arguments", self.call)
-        new = f"{self._module()}.debug.print({', '.join([_quoted(text), *self.values])})"
-        return SourceChange((FileChange(self.model.path, original, TextEdit.of([Edit(span, new)])),))
+        between = self._options()
+        node = self.call.node
+        text = between.join(self._shown(argument) for argument in node.args)
+        return self.call.replaced(f"{self.call.module()}.debug.print({', '.join([_quoted(text), *self.values])})")
 
-    def _module(self) -> str:
-        """The name under which the file has JAX where the call stands."""
-        owner = self.model.project.evaluator.owner
-        for name, bindings in self.model.module_bindings.items():
-            is_jax = [one.kind == "import" and (one.module, one.attribute) == ("jax", "") for one in bindings]
-            if is_jax and all(is_jax):
-                home = owner(name, self.scope)
-                if home is not None and home.kind == "module":
-                    return name
-        raise self._refuse("The file does not import `jax`", self.call)
+    def _options(self) -> str:
+        """What stands between two arguments."""
+        between = " "
+        for keyword in self.call.node.keywords:
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else ...
+            if keyword.arg == "sep" and isinstance(value, str | None):
+                between = " " if value is None else value
+            elif keyword.arg == "end" and value not in (None, "\n"):
+                raise self.call.refuse("`jax.debug.print` always ends the line", keyword.value)
+            elif keyword.arg not in ("end", "flush") or value is ...:
+                raise self.call.refuse(f"`jax.debug.print` has no `{keyword.arg or '**'}`", keyword.value)
+        return _escaped(between)
 
     def _shown(self, node: ast.expr) -> str:
         """The part of the format string that shows an argument."""
         if isinstance(node, ast.Starred):
-            raise self._refuse("It is not known how many arguments it has", node)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return _escaped(node.value)
-        if isinstance(node, ast.JoinedStr):
-            return "".join(self._parts(node))
-        self.values.append(self._source(node))
-        return "{}"
+            raise self.call.refuse("It is not known how many arguments it has", node)
+        try:
+            parts = texts.parts(node)
+        except texts.Unclear as unclear:
+            raise self.call.refuse(str(unclear), node) from None
+        parts = [texts.Shown(node)] if parts is None else parts
+        return "".join(_escaped(part) if isinstance(part, str) else self._value(part) for part in parts)
 
-    def _parts(self, node: ast.JoinedStr) -> Iterator[str]:
-        before = ""
-        for part in node.values:
-            if isinstance(part, ast.Constant):
-                before = str(part.value)
-                yield _escaped(before)
-            elif isinstance(part, ast.FormattedValue):
-                yield self._formatted(part, before)
-
-    def _formatted(self, part: ast.FormattedValue, before: str) -> str:
-        value = ast.unparse(part.value)
-        if part.conversion != -1 and not "".join(before.split()).endswith("".join(value.split()) + "="):
-            raise self._refuse("It converts a value with `!`", self.call)
-        spec = part.format_spec.values if isinstance(part.format_spec, ast.JoinedStr) else []
-        if any(not isinstance(one, ast.Constant) for one in spec):
-            raise self._refuse("It works out how to format a value", self.call)
-        how = "".join(str(one.value) for one in spec if isinstance(one, ast.Constant))
-        self.values.append(value)
-        return f"{{:{how}}}" if how else "{}"
-
-    def _source(self, node: ast.expr) -> str:
-        return self.model.module.source(self.model.place(self.scope, node).range)
-
-    def _refuse(self, reason: str, node: ast.AST) -> Refused:
-        return Refused(f"{reason}.", self.model.path, self.model.place(self.scope, node).range.start.line)
+    def _value(self, part: texts.Shown) -> str:
+        node = part.node
+        if isinstance(node, ast.Constant):
+            try:
+                return _escaped(format(node.value, part.how))
+            except (TypeError, ValueError):
+                raise self.call.refuse("It formats what is written out in a way that fails", self.call.node) from None
+        if isinstance(node, _CONTAINERS):
+            raise self.call.refuse("A container is printed in another form", self.call.node)
+        text = ast.unparse(node) if part.literally else self.call.source(node)
+        self.values.append(text)
+        return f"{{:{part.how}}}" if part.how else "{}"
 
 
 def _escaped(text: str) -> str:

@@ -38,9 +38,18 @@ def step(params, x, key):
 
 ## Fix safety
 
-`print` becomes `jax.debug.print`, with the arguments as a format string. It is not offered where `print` is told where
-or how to print (`file`, `sep`, `end`), or prints something that is no array. Anything else changes what the function
-takes or returns and is left to you.
+`print` becomes `jax.debug.print`, its arguments a format string (f-strings, `%` and `.format` as well); a number may
+show other digits than `print` gives it. A logging call is handed to `jax.debug.callback` as it is, in a lambda that
+gets the values. Both happen at each call of the compiled function, so neither is part of fixing all at once. Neither
+is offered where something is printed that is no array, goes elsewhere (`file`), or has a form that a format string
+does not have (`{x!r}`, `%d`); nor where a logging call tells of its moment (`exc_info`, `extra`).
+
+What is left to you:
+
+- The clock: read it before and after the call, the second time after `jax.block_until_ready(result)`, since a call
+  returns before its result is there. Where the computation needs the time, pass it as an argument.
+- Counters: pass the count and return it, `state, count = step(state, count)`, or count where the function is called.
+- Files: return the values and write them outside, or use `jax.experimental.io_callback`.
 
 ## Limits
 
@@ -75,8 +84,13 @@ _SAYS: dict[Impurity, str] = {
     "count": "counts while {function} is traced: " + _ONCE,
 }
 _EXPLAINS: dict[Impurity | None, str] = {
+    "print": "It prints something that is no array, or in a form that `jax.debug.print` does not have.",
+    "log": "It logs something that is no array, which a callback would not be given.",
     "random": "New numbers for each call come from a `jax.random` key, which each caller has to give.",
     "time": "The time of a call can only be read outside, and given as an argument.",
+    "count": "A count has to be an argument and a result, or be made where the function is called.",
+    "write": "Write where the function is called, or with `jax.experimental.io_callback`.",
+    "input": "Ask where the function is called, and pass the answer as an argument.",
     None: "What changes with each call has to be an argument and a result, or be changed where the function is called.",
 }
 """Why there is no fix, and what to write instead."""
@@ -84,6 +98,7 @@ _TELLS = ("print", "log")
 _TRACES = re.compile(r"trac|compil", re.IGNORECASE)
 """Names of what counts traces, which is right where it is."""
 _PRINT = FixOffer("Print when the program runs, with `jax.debug.print`", "debug-print", "safe")
+_LOG = FixOffer("Log when the program runs, with `jax.debug.callback`", "debug-callback", "safe")
 
 
 class SideEffect(Rule):
@@ -98,11 +113,17 @@ class SideEffect(Rule):
         for effect in effects_of(model):
             level = _level(effect)
             if level is not None:
-                fixes = (_PRINT,) if effect.name == "print" and effect.stored == "tracer" and effect.shown else ()
+                fixes = _fixes(effect)
                 finding = finding_of(model, NAME, effect, level, _message(model, effect), fixes)
                 why = None if fixes else finding.refused or _EXPLAINS.get(effect.call)
                 found.append(replace(finding, refused=why))
         return once_each(found)
+
+
+def _fixes(effect: Effect) -> tuple[FixOffer, ...]:
+    if effect.call not in _TELLS or effect.stored != "tracer" or not effect.shown:
+        return ()
+    return (_PRINT,) if effect.name == "print" else (_LOG,) if effect.call == "log" else ()
 
 
 def _level(effect: Effect) -> Severity | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Literal
 
+from jaxscope.semantics.effects import texts
 from jaxscope.semantics.effects.candidates import Candidate
 from jaxscope.semantics.effects.traced_frames import TracedFrames
 from jaxscope.semantics.evaluation import branches, objects
@@ -82,13 +83,12 @@ class Values:
         return all(self._is_shown(value, scope) for value in values)
 
     def _is_shown(self, node: ast.expr, scope: Scope) -> bool:
-        if isinstance(node, ast.JoinedStr):
-            parts = (part.value for part in node.values if isinstance(part, ast.FormattedValue))
-            return all(self._is_shown(part, scope) for part in parts)
-        if isinstance(node, ast.Constant):
-            return isinstance(node.value, (str, int, float))
-        value = self._value(node, scope)
-        return number(value) is not None or self.is_traced(node, scope, wholly=True)
+        inside = texts.values(node)
+        if inside is not None:
+            return all(self._is_shown(part, scope) for part in inside)
+        if number(self._value(node, scope)) in ("int", "bool"):
+            return True
+        return self.is_traced(node, scope, wholly=True)
 
     def is_traced(self, node: ast.expr, scope: Scope, wholly: bool = False) -> bool:
         """Is it, or has it in it, a tracer; with `wholly`: is all of it one?"""

@@ -1,0 +1,85 @@
+"""Turns a logging call in traced code into one that `jax.debug.callback` makes when the program runs.
+
+The call stays as it is, in a lambda that is given the values of that moment.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from jaxscope.refactor.change import Refusal, Refused
+from jaxscope.refactor.program.names import identifiers
+from jaxscope.refactor.traced_call import TracedCall, traced_call
+from jaxscope.semantics.effects import texts
+from jaxscope.semantics.project import Project
+from jaxscope.text.edit import Edit, SourceChange, TextEdit
+from jaxscope.text.span import Range, Span
+
+
+def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
+    """Replaces the logging call that stands at `place`."""
+    try:
+        return _Plan(traced_call(project, path, place)).change()
+    except Refused as refused:
+        return refused.refusal
+
+
+class _Plan:
+    """One call."""
+
+    def __init__(self, call: TracedCall) -> None:
+        self.call = call
+        self.given: dict[str, str] = {}
+        """The lambda's parameters, and what each is given."""
+        self.edits: list[Edit] = []
+        """Of the call's own text, where values become parameters."""
+
+    def change(self) -> SourceChange:
+        """The call, called back."""
+        self._check()
+        for argument in self.call.node.args:
+            self._take(argument)
+        text = TextEdit.of(self.edits).apply(self.call.source(self.call.node))
+        parameters, values = ", ".join(self.given), "".join(f", {value}" for value in self.given.values())
+        space = " " if parameters else ""
+        return self.call.replaced(f"{self.call.module()}.debug.callback(lambda{space}{parameters}: {text}{values})")
+
+    def _check(self) -> None:
+        call, node = self.call, self.call.node
+        if node.keywords:
+            raise call.refuse(
+                f"`{node.keywords[0].arg or '**'}` tells of the moment of the call", node.keywords[0].value
+            )
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "exception":
+            raise call.refuse("It logs the exception of the moment of the call", node)
+        root = node.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        owner = call.model.project.evaluator.owner(root.id, call.scope) if isinstance(root, ast.Name) else None
+        if owner is None or not isinstance(root, ast.Name):
+            raise call.refuse("The logger is not a name", node)
+        bindings = call.model.module_bindings if owner.kind == "module" else owner.bindings
+        if len(bindings.get(root.id, ())) != 1:
+            raise call.refuse(f"`{root.id}` may be another logger by then", node)
+
+    def _take(self, argument: ast.expr) -> None:
+        """Makes parameters of the values in an argument."""
+        if isinstance(argument, ast.Starred):
+            raise self.call.refuse("It is not known how many arguments it has", argument)
+        inside = texts.values(argument)
+        for node in [argument] if inside is None else inside:
+            if isinstance(node, ast.Name):
+                self.given[node.id] = node.id
+            elif isinstance(argument, ast.JoinedStr):
+                raise self.call.refuse("The f-string works something out", argument)
+            elif not isinstance(node, ast.Constant):
+                self._replace(node)
+
+    def _replace(self, node: ast.expr) -> None:
+        taken = identifiers(self.call.node) | self.given.keys()
+        name = next(name for name in ("value", *(f"value_{n}" for n in range(2, 99))) if name not in taken)
+        self.given[name] = self.call.source(node)
+        lines, model, scope = self.call.model.module.lines, self.call.model, self.call.scope
+        place, whole = model.place(scope, node).range, model.place(scope, self.call.node).range
+        start = lines.offset(whole.start)
+        self.edits.append(Edit(Span(lines.offset(place.start) - start, lines.offset(place.end) - start), name))
