@@ -68,6 +68,36 @@ def main():
 """
 
 
+STEP = """import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+# jaxscope: {w: f32[600,600], b: f32[600]}, f32[]
+def step(params, x):
+    return {"w": params["w"] - x, "b": params["b"] * 2}
+
+
+def main():
+    params = {"w": jnp.ones((600, 600)), "b": jnp.ones(600)}
+    for x in (1.0, 2.0):
+        params = step(params, x)
+    return params
+"""
+
+
+def test_the_memory_that_a_donation_saves_is_read_off_the_compiled_program(tmp_path: Path) -> None:
+    for how, seen in (
+        (["--run", "main"], "Run again: output unchanged"),
+        (["--trace"], "Traced again: the same program"),
+    ):
+        (tmp_path / "case.py").write_text(STEP)
+        done = jaxscope("fix", "case.py", "--rule", "donation", *how, cwd=tmp_path)
+        said = f"case.py: Done in step: Donate `params`. {seen}. The compiled program reuses 1.4 MiB.\n"
+        assert (done.status, done.out) == (0, said), done.err
+        assert "donate_argnums=(0,)" in (tmp_path / "case.py").read_text()
+
+
 def test_lines_of_refusals_are_those_of_the_text_at_the_end(tmp_path: Path) -> None:
     for diff in (["--diff"], []):
         (tmp_path / "case.py").write_text(DONATED)

@@ -13,10 +13,24 @@ from jaxscope.ide import fix, fix_kinds
 from jaxscope.ide.jaxpr import first_equations
 from jaxscope.ide.workspace import Workspace
 from jaxscope.refactor.change import Hoist, Refusal
-from jaxscope.rules.finding import Finding
+from jaxscope.rules.finding import Finding, FixOffer
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
+from jaxscope.text.span import Position, Range
+from jaxscope.worker.jaxscope_worker.wire.donating import Reuse
 from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
+
+DONATED = Finding(
+    "donation",
+    "warning",
+    "/p/a.py",
+    Range(Position(3, 2), Position(3, 9)),
+    "step",
+    "p",
+    "`p` is replaced",
+    "traced",
+    fixes=(FixOffer("Donate `p`", "donate", "safe", ("p",)),),
+)
 
 
 def findings(replay: Replay) -> list[Finding]:
@@ -151,6 +165,30 @@ def test_of_several_outcomes_the_one_that_shows_least_is_told() -> None:
 def test_what_is_said_of_it(reply: VerifyReply | Failure | None, why: str, said: str) -> None:
     found = findings(traced("whitener"))[:1]
     assert fix.applied(reply, found, why) == f"BASIS is now an argument of whiten. {said}"
+
+
+@pytest.mark.parametrize(
+    ("reuse", "results", "said"),
+    [
+        (Reuse(4 << 20), True, "Run again: output unchanged. The compiled program reuses 4.0 MiB."),
+        (Reuse(4 << 20), None, "Traced again: the same program. The compiled program reuses 4.0 MiB."),
+        (
+            Reuse(None, "this backend ignores donation"),
+            True,
+            "Run again: output unchanged. Reuse of memory not verified: this backend ignores donation.",
+        ),
+        (None, True, "Run again: output unchanged. Reuse of memory not verified: no trace shows what is given away."),
+    ],
+)
+def test_what_is_said_of_memory_given_away(reuse: Reuse | None, results: bool | None, said: str) -> None:
+    reply = VerifyReply(True, None, True, True, programs_equal=True, results_equal=results, reuse=reuse)
+    assert fix.rejection(reply, DONATED) is None
+    assert fix.applied(reply, [DONATED]) == f"Done in step: Donate `p`. {said}"
+
+
+def test_memory_that_nothing_is_written_into() -> None:
+    reply = VerifyReply(True, None, True, True, results_equal=True, reuse=Reuse(0))
+    assert fix.rejection(reply, DONATED) == "the compiled program would not reuse the memory of `p`."
 
 
 def test_a_refusal_names_the_line_once() -> None:

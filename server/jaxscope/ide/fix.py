@@ -16,6 +16,7 @@ from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
+from jaxscope.text.figures import format_bytes
 from jaxscope.text.span import Position, Range, Span
 from jaxscope.tracing import planning
 from jaxscope.worker.jaxscope_worker.wire.messages import (
@@ -198,10 +199,14 @@ def verification(
     after = _request(changed, scratch, workspace, entries, after_texts)
     signatures = new_argument.in_signatures(model, changed, before.declared, after.declared, [finding, *others])
     after = dataclasses.replace(after, declared=signatures)
-    also = tuple(Hoisted(other.function, other.name) for other in others)
-    request = VerifyRequest(before, after, finding.function, finding.name, also)
+    also = tuple(Hoisted(other.function, other.name, _donates(other)) for other in others)
+    request = VerifyRequest(before, after, finding.function, finding.name, also, donates=_donates(finding))
     kinds = (fix_kinds.RESULTS[offer.kind] for offer in finding.fixes if offer.kind in fix_kinds.RESULTS)
     return dataclasses.replace(request, results=next(kinds, "same"))
+
+
+def _donates(finding: Finding) -> tuple[str, ...]:
+    return next((offer.about for offer in finding.fixes if offer.kind == "donate"), ())
 
 
 def witness(workspace: Workspace, finding: Finding) -> str:
@@ -235,6 +240,8 @@ def rejection(reply: VerifyReply | Failure, finding: Finding) -> str | None:
         default = f"the output of {finding.function} would change its type"
     elif reply.values_equal is False and all(offer.kind not in fix_kinds.RAISING for offer in finding.fixes):
         default = f"the values that {finding.function} returns would change"
+    elif reply.reuse is not None and reply.reuse.bytes == 0:
+        return f"the compiled program would not reuse the memory of {_named(_donates(finding))}."
     else:
         return None
     return _sentence(reply.detail or default)
@@ -281,6 +288,8 @@ def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], wh
         why_not = reply.message
     if not isinstance(reply, VerifyReply):
         return f"{head} Not verified: {_sentence(why_not)}" if why_not else f"{head} Not verified."
+    if _is_of("donate", findings[0]) and reply.avals_equal:
+        return f"{head} {_donated(reply)}"
     if not arguments or (reply.constant_gone is None and reply.results_equal):
         seen = "Run again: results as they were, or as without `jit`." if fix_kinds.MENDING & _kinds(findings) else ""
         seen = seen or f"Run again: {_output(reply)}."
@@ -289,6 +298,20 @@ def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], wh
         return f"{head} Not verified: no shapes are known for {findings[0].function}."
     gone = "constant gone" if len(names) == 1 else "constants gone"
     return f"{head} Traced again: {', '.join(part for part in (gone, _output(reply)) if part)}.{_how(reply)}"
+
+
+def _donated(reply: VerifyReply) -> str:
+    """What was seen of arguments that are given away now."""
+    same = "the same program" if reply.programs_equal else _output(reply)
+    how = f"Run again: {_output(reply)}" if reply.results_equal else f"Traced again: {same}"
+    if reply.reuse is None or reply.reuse.bytes is None:
+        why = reply.reuse.why if reply.reuse is not None else "no trace shows what is given away"
+        return f"{how}. Reuse of memory not verified: {why}."
+    return f"{how}. The compiled program reuses {format_bytes(reply.reuse.bytes)}."
+
+
+def _named(names: Sequence[str]) -> str:
+    return " and ".join(f"`{name}`" for name in names)
 
 
 def _kinds(findings: Sequence[Finding]) -> set[str]:

@@ -35,7 +35,11 @@ def train_step(params, batch):
 
 The fix adds the parameters to `donate_argnums`. It is offered as safe where every call in sight replaces what it gives
 away and no other name holds the old arrays; a donated array cannot be read any more. With tracing it is verified: the
-compiled program reuses the memory, and the results are the same.
+results are the same, and the bytes that the compiled program says to write into the memory given to it are shown. Where
+it would reuse none, the fix is refused; where the backend ignores donation, that is said instead.
+
+`eqx.filter_jit` donates by an option of its own, `donate=`, all arrays of all arguments, or all but those of the first
+one; no fix sets it, since what a caller goes on using would be deleted too.
 
 ## Limits
 

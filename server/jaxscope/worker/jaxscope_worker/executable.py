@@ -23,6 +23,8 @@ class Memory:
     arguments: int | None = None
     outputs: int | None = None
     temporaries: int | None = None
+    aliased: int | None = None
+    """Of outputs that are written into the memory of arguments that were given away."""
 
 
 def memory(compiled: Any) -> Memory:
@@ -33,7 +35,8 @@ def memory(compiled: Any) -> Memory:
         stats = None
     if stats is None:
         return Memory()
-    sizes = [getattr(stats, f"{name}_size_in_bytes", None) for name in ("generated_code", "argument", "output", "temp")]
+    kinds = ("generated_code", "argument", "output", "temp", "alias")
+    sizes = [getattr(stats, f"{kind}_size_in_bytes", None) for kind in kinds]
     return Memory(sizes[0] or None, *sizes[1:])
 
 

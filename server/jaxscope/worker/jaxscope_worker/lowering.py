@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,15 +68,15 @@ def program_of(session: Session, number: str) -> Program:
         raise Failed(Failure("unsupported", f"no traced function {number!r} is kept")) from None
 
 
-def form_of(program: Program, form: str, donate: bool) -> Form:
-    """`captured` or `hoisted`; with `donate` the arguments that the original donates are donated again."""
+def form_of(program: Program, form: str, donated: Sequence[bool] = ()) -> Form:
+    """`captured` or `hoisted`; `donated` tells of each argument whether it is given away, as `Program.donated` does."""
     limit = hoisting.MIN_BYTES if form == "hoisted" else hoisting.NOTHING
     options = _shardings(program)
     staged = hoisting.stage(program.jaxpr, program.name, limit, _arguments(program, "in_shardings" in options))
     if program.params.get("keep_unused"):
         options["keep_unused"] = True
-    if donate and any(program.donated):
-        options["donate_argnums"] = tuple(i + 1 for i, donated in enumerate(program.donated) if donated)
+    if any(donated):
+        options["donate_argnums"] = tuple(number for number, given in enumerate(donated, 1) if given)
     return Form(form, staged, options)
 
 

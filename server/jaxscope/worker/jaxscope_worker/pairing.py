@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import trying
+from . import donating, trying
 from .matching import match
 from .session import Program
 
 
 class Programs:
-    """The programs of two runs of one file."""
+    """The programs of two runs of one file; `given` are parameters, by function, that the second run gives away."""
 
-    def __init__(self, before: Sequence[Program], after: Sequence[Program]) -> None:
+    def __init__(
+        self, before: Sequence[Program], after: Sequence[Program], given: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         self._before, self._after = _by_function(before), _by_function(after)
+        self._given = given or {}
         self._compared: dict[str, tuple[bool | None, str]] = {}
+
+    def after(self, function: str) -> list[Program]:
+        """Those of a function after the change."""
+        return self._after.get(self.present_name(function), [])
 
     def present_name(self, function: str) -> str:
         """What the function is called after the change, which may have put another in its place: `Layer._apply`."""
@@ -42,7 +49,7 @@ class Programs:
         return self._compared[function]
 
     def _pairs(self, function: str) -> list[tuple[Program, Program]]:
-        old, new = self._before.get(function, []), self._after.get(self.present_name(function), [])
+        old, new = self._before.get(function, []), self.after(function)
         outs = [[p.function.out for p in programs if p.function is not None] for programs in (old, new)]
         return list(zip(old, new, strict=True)) if outs[0] == outs[1] else []
 
@@ -50,7 +57,8 @@ class Programs:
         pairs = self._pairs(function)
         doubt = ""
         for old, new in pairs:
-            difference = match(old.jaxpr, new.jaxpr, old.donated, new.donated).difference
+            donated = donating.kept(new, self._given.get(function, ()))
+            difference = match(old.jaxpr, new.jaxpr, old.donated, donated).difference
             if difference is not None and difference.certain:
                 return False, f"the program of {function} would change ({difference.what})"
             doubt = doubt if difference is None else difference.what

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import FunctionType, MethodType
 from typing import Any
 
+import jax
+
 from . import libraries
 from .jax_compat import JitCall
 from .sources import UserFiles
@@ -219,3 +221,11 @@ def _arguments(call: JitCall) -> list[tuple[str, Any, bool, bool]]:
 
 def _at(position: int, numbers: tuple[int, ...], count: int) -> bool:
     return position in numbers or position - count in numbers
+def array_names(call: JitCall) -> list[str]:
+    """The parameter that each array argument belongs to, in the order of the traced program's arguments."""
+    found = [(name, value) for name, value, static, _ in call_arguments(call) if not static]
+    named = sorted((item for item in found if item[0] in call.kwargs), key=lambda item: item[0])
+    ordered = [*(item for item in found if item[0] not in call.kwargs), *named]
+    return [name for name, value in ordered for _ in jax.tree_util.tree_leaves(value)]
+
+

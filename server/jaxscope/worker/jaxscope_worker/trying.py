@@ -8,7 +8,6 @@ from typing import Any
 import jax
 
 from . import arguments, arrays, comparing, hoisting, jax_compat, targets
-from .jax_compat import JitCall
 from .session import Program
 
 MOST_BYTES = 1 << 28
@@ -23,7 +22,7 @@ def compare(before: Program, after: Program, candidates: Callable[[], Iterator[A
     """
     if before.call is None or after.call is None or not (_fit(before) and _fit(after)):
         return None, ""
-    old, new = _names(before.call), _names(after.call)
+    old, new = targets.array_names(before.call), targets.array_names(after.call)
     if len(old) != len(before.in_avals) or len(new) != len(after.in_avals):
         return None, ""
     try:
@@ -56,14 +55,6 @@ def _fit(program: Program) -> bool:
     jaxpr = program.jaxpr
     few = program.function is not None and program.function.equations <= MOST_EQUATIONS
     return few and size <= MOST_BYTES and not program.outer_tracers and not getattr(jaxpr, "effects", ())
-
-
-def _names(call: JitCall) -> list[str]:
-    """The parameter that each array argument belongs to, in the order of the traced program's arguments."""
-    found = [(name, value) for name, value, static, _ in targets.call_arguments(call) if not static]
-    named = sorted((item for item in found if item[0] in call.kwargs), key=lambda item: item[0])
-    ordered = [*(item for item in found if item[0] not in call.kwargs), *named]
-    return [name for name, value in ordered for _ in jax.tree_util.tree_leaves(value)]
 
 
 def _accepts(aval: Any, value: Any) -> bool:

@@ -42,7 +42,7 @@ def handle(session: Session, request: ConstantsRequest, progress: Report) -> Con
     program = lowering.program_of(session, request.function)
     progress("lowering", program.name, None)
     try:
-        captured, hoisted = (lowering.lower(lowering.form_of(program, form, donate=True)) for form in _FORMS)
+        captured, hoisted = (lowering.lower(lowering.form_of(program, form, program.donated)) for form in _FORMS)
     except Exception as error:
         raise Failed(failure_of(error, session.files or UserFiles(os.getcwd()))) from error
     lines, held = rows.read(captured, program)

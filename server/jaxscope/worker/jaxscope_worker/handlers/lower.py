@@ -19,7 +19,7 @@ def handle(session: Session, request: LowerRequest, progress: Report) -> LowerRe
     """Answers a lower request. Raises Failed for an unknown function."""
     program = lowering.program_of(session, request.function)
     progress("lowering", program.name, None)
-    module = lowering.lower(lowering.form_of(program, request.form, donate=True))
+    module = lowering.lower(lowering.form_of(program, request.form, program.donated))
     files = session.files or UserFiles(os.getcwd())
     operations = rows.describe(module, program, files)
     return LowerReply(operations, lowering.bytecode_size(module.lowered), module.seconds, jax.default_backend())

@@ -82,7 +82,7 @@ class _Side:
 class _Timing:
     def __init__(self, program: Program, request: TimeRequest, progress: Report, files: UserFiles) -> None:
         self.program, self.seconds, self.progress, self.files = program, max(request.seconds, 0.01), progress, files
-        self.sides = [_Side(lowering.form_of(program, form, donate=False)) for form in dict.fromkeys(request.forms)]
+        self.sides = [_Side(lowering.form_of(program, form)) for form in dict.fromkeys(request.forms)]
 
     def measure(self) -> TimeReply:
         # The user's code runs here too, its body and its callbacks: the guard of the trace still stands.

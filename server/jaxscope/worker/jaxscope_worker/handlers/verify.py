@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .. import comparing, jax_compat
+from .. import comparing, donating, jax_compat
 from ..failing import Failed
 from ..pairing import Programs
 from ..session import Program, Session
@@ -27,12 +27,15 @@ def handle(session: Session, request: VerifyRequest, progress: Report) -> Verify
     if before.reply.failure is not None:
         raise Failed(before.reply.failure)
     after = _run(request.after, "after", progress)
-    targets = [Hoisted(request.function, request.constant), *request.others]
+    targets = [Hoisted(request.function, request.constant, request.donates), *request.others]
     if not after.imported:
         failed = VerifyReply(False, None, None, None, f"importing it would fail: {_why(after.reply)}")
         return replace(failed, others=(failed,) * len(request.others))
     results = _results(before, after, request, progress)
-    programs = Programs(before.programs, after.programs)
+    given: dict[str, tuple[str, ...]] = {}
+    for target in targets:
+        given[target.function] = given.get(target.function, ()) + target.donates
+    programs = Programs(before.programs, after.programs, given)
     first, *others = (_reply(before, after, target, programs, results) for target in targets)
     return replace(first, others=tuple(others))
 
@@ -68,7 +71,8 @@ def _reply(
             values, difference = False, f"{other}, and whether it gives the same could not be seen"
     elif alike and values is None and not before.results:
         values = True  # the same program of the same arrays
-    return VerifyReply(True, gone, avals, values, still or change or difference, alike, results[0])
+    reuse = donating.reuse(programs.after(function), target.donates) if target.donates else None
+    return VerifyReply(True, gone, avals, values, still or change or difference, alike, results[0], reuse=reuse)
 
 
 @dataclass

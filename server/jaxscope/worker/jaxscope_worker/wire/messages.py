@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from .donating import Reuse
 from .leaks import Leak
 from .overflow import Overflow
 from .places import Place as Place
@@ -315,6 +316,8 @@ class Hoisted:
     """Name of the constant that should be gone from it."""
 
 
+    donates: tuple[str, ...] = ()
+    """Parameters that the change has it give away."""
 @dataclass(frozen=True)
 class VerifyRequest:
     """Runs the files before and after a change, one after the other, and compares."""
@@ -332,6 +335,8 @@ class VerifyRequest:
     since compiled code used what was out of date; the same arrays, whatever is said of their buffers."""
 
 
+    donates: tuple[str, ...] = ()
+    """Parameters that the change has the function give away."""
 @dataclass(frozen=True)
 class VerifyReply:
     """None: could not be known (nothing ran)."""
@@ -351,6 +356,8 @@ class VerifyReply:
     """The same of each of the request's `others`."""
 
 
+    reuse: Reuse | None = None
+    """Of what it gives away: what the compiled program does with it. None when nothing is, or it was not traced."""
 # ---------------------------------------------------------------- large texts
 
 
