@@ -159,7 +159,7 @@ def test_a_recording_is_evidence_without_running_anything(tmp_path: Path) -> Non
     }
     rows = {row["function"]: row for row in found["functions"]}
     assert rows["step"]["status"] == "traced"
-    said = jaxscope("check", "train.py", "--no-trace", cwd=tmp_path).out
+    said = jaxscope("check", "train.py", "--no-trace", "--select", "captured-array", cwd=tmp_path).out
     assert said.count(" [recorded]\n") == 2
     assert "[traced]" not in said
     ran = jaxscope("check", "train.py", "--trace", cwd=tmp_path).out

@@ -1,4 +1,4 @@
-"""The hover on a traced function and on a captured name, as Markdown. It shows what is known and never waits."""
+"""The hover on a traced function, a captured name or a finding, as Markdown. It shows what is known, without waiting."""
 
 from __future__ import annotations
 
@@ -44,14 +44,17 @@ class Hover:
 
 
 def hover(workspace: Workspace, path: str, position: Position, situation: Situation, style: Style) -> Hover | None:
-    """What is known at a position; None when it is neither a traced function nor a captured name."""
-    for finding in workspace.findings(path):
-        if finding.array and finding.range.contains(position):
-            return Hover(_name(workspace, finding), finding.range)
+    """What is known at a position; None when there is neither a traced function nor a finding that needs words."""
+    here = [finding for finding in workspace.findings(path) if finding.range.contains(position)]
+    for finding in here:
+        if finding.array:
+            return Hover(_finding(finding), finding.range)
+    # What the diagnostic says already is not said again.
+    said = [_finding(finding) for finding in here if finding.advice or finding.recorded]
     facts = _traced_at(workspace, path, position)
-    if facts is None:
-        return None
-    return Hover(function_markdown(workspace, facts, situation, style), None)
+    if facts is not None:
+        return Hover("\n\n---\n\n".join((*said, function_markdown(workspace, facts, situation, style))), None)
+    return Hover("\n\n---\n\n".join(said), here[0].range) if said else None
 
 
 def _traced_at(workspace: Workspace, path: str, position: Position) -> FunctionFacts | None:
@@ -192,11 +195,10 @@ def _chain(facts: FunctionFacts) -> list[str]:
     return list(chain) or ["jit"]
 
 
-def _name(workspace: Workspace, finding: Finding) -> str:
+def _finding(finding: Finding) -> str:
     array = finding.array
-    assert array is not None
     lines = []
-    if array.dtype and array.shape is not None:
+    if array and array.dtype and array.shape is not None:
         text = f"{finding.name}: {short_type(array.dtype, array.shape)}"
         total = array.total_bytes if array.total_bytes is not None else array.bytes
         text += f"  # {format_bytes(total)}" if total is not None else ""
@@ -206,8 +208,10 @@ def _name(workspace: Workspace, finding: Finding) -> str:
     lines.append({"static": "Inferred from the source.", "traced": f"{seen.capitalize()}."}.get(
         finding.evidence, f"Inferred from the source and {seen}."
     ))  # fmt: skip
-    for related in finding.related[:3]:
+    for related in finding.related[: 3 if array else None]:
         lines.append(f"{place_text(finding.path, related.path, related.line)} {related.message}")
-    if finding.refused:
+    if finding.advice:
+        lines.append(finding.advice)
+    elif finding.refused:
         lines.append(f"No fix is offered: {finding.refused}")
     return "\n\n".join(lines)

@@ -207,7 +207,8 @@ class Workspace:
         more = tuple(item for item in recorded.reply.functions if _key(item) not in sure)
         better = {_key(item) for item in more}
         kept = tuple(item for item in traced.functions if item.path != path or _key(item) not in better)
-        return replace(traced, functions=kept + more)
+        # Counts of both stay: each is of a run of its own.
+        return replace(traced, functions=kept + more, retraced=traced.retraced + recorded.reply.retraced)
 
     def traces(self, path: str) -> TraceReply | None:
         """The last trace of a file, moved to the present text; also what traces of other files showed of it."""

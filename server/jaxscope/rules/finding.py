@@ -90,6 +90,8 @@ class Finding:
     """Why no fix is offered, in one sentence."""
     recorded: bool = False
     """Was it a recorded run that showed it, not a trace of the present text?"""
+    advice: str = ""
+    """What to do where no edit of ours can: Markdown, for the hover."""
 
 
 @dataclass(frozen=True, slots=True)

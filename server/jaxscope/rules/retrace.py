@@ -30,8 +30,20 @@ for batch in batches:
     loss = evaluate_batch(params, batch)
 ```
 
-A static argument that is only a number in array code need not be static. Arrays whose length differs are padded to one
-length, or to a few, with a mask for what is real.
+A static argument that is only a number in array code need not be static.
+
+## Arrays of differing length
+
+Each length is a program of its own. Give the function one length, or one of few, and a mask for what is real:
+
+```python
+length = 1 << (len(x) - 1).bit_length()  # the next power of two: 11 programs for all lengths up to 1,000
+mask = jnp.arange(length) < len(x)
+y = f(jnp.pad(x, (0, length - len(x))), mask)  # in f: jnp.where(mask, ..., 0); a mean divides by mask.sum()
+```
+
+Where only the last batch is shorter, drop it (`drop_remainder=True`) or pad it to the length of the others. An array
+that grows is made once at its final length and filled with `x.at[i].set(row)`.
 
 ## Fix safety
 
@@ -51,8 +63,9 @@ a result may differ. Arrays whose length differs are explained, not edited.
 
 The same function under its own name may be compiled again as often as one likes: JAX finds it in its cache. A function
 that nobody in sight calls may be called once only, so `jit` of something new inside of it is a hint. Shapes that follow
-from data, and types that differ between calls, are seen in a trace. Recordings say how often and how
-long a call was traced and compiled; no finding follows from them.
+from data, and types that differ between calls, are seen in a trace or in a recorded run (`jaxscope record`). A recorded
+run also tells how long the programs that were compiled again took, and what each differs in from the nearest earlier
+one; it counts as long as the function, its caller, and what its files do outside of functions are what they were.
 """
 
 from __future__ import annotations
@@ -64,6 +77,7 @@ from jaxscope.refactor.to_argument import factory_argument
 from jaxscope.rules import traced_retraces
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import Finding, FixOffer, Related, Severity
+from jaxscope.rules.padding import PADDING, padding
 from jaxscope.rules.traced_retraces import Claim
 from jaxscope.semantics.compiled.repetition import Again
 from jaxscope.semantics.model import FileModel
@@ -76,7 +90,6 @@ from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 
 NAME = "retrace"
 _LONGEST = 60
-_PADDING = "arrays of differing length have to be padded to one length, with a mask in what is computed of them"
 _KINDS = {
     "lambda": "a new lambda",
     "function": "a new function",
@@ -190,20 +203,21 @@ def _of_varied(model: FileModel, one: Varied) -> Finding:
     function = model.function_of(one.call.function).qualname
     severity: Severity = "warning" if one.sure else "hint"
     written = ast.unparse(one.node)
-    name = written if one.cause in ("length", "grows", "last batch") else one.parameter
+    advice = padding(one.cause) if one.cause in ("length", "grows", "last batch") else ""
     return Finding(
         NAME,
         severity,
         model.path,
         _argument_range(model, one),
         function,
-        name,
+        written if advice else one.parameter,
         _said(model, one, function, written),
         "static",
         via=one.cause.replace(" ", "-"),
         related=_places(model, one),
         fixes=_fixes_of_varied(one),
-        refused=_PADDING if one.cause in ("length", "grows", "last batch") else None,
+        refused=PADDING if advice else None,
+        advice=advice,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from jaxscope.refactor import strong_type
 from jaxscope.rules.base import Judgement
 from jaxscope.rules.finding import Finding, FixOffer, Refuted, Related, Severity
+from jaxscope.rules.padding import PADDING, padding
 from jaxscope.semantics.compiled.callers import CompiledCall, compiled_calls_of
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.text.span import Position, Range
@@ -36,7 +37,7 @@ _DTYPES = frozenset(
     for bits in sizes
 )
 _MANY = 5
-"""Shapes or static values at one call above which the run looks as if there was no end to them."""
+"""Shapes, static values or functions at one call above which the run looks as if there was no end to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Claim:
 
 
 def merge(model: FileModel, name: str, claims: list[Claim], evidence: TraceReply) -> Judgement:
-    """The claims as the run showed them, and what it showed besides."""
+    """The claims as a run showed them, and what it showed besides."""
     here = [one for one in evidence.retraced if one.at.path == model.path]
     findings: list[Finding] = []
     refuted: list[Refuted] = []
@@ -59,67 +60,117 @@ def merge(model: FileModel, name: str, claims: list[Claim], evidence: TraceReply
     for claim in claims:
         seen = [one for one in here if _is_meant(claim, one)]
         told |= {id(one) for one in seen}
-        again = [one for one in seen if one.traces > 1]
-        if again:
+        if again := _of_one_run([one for one in seen if one.traces > 1]):
             findings.append(_confirmed(claim.finding, again))
-        elif any(one.found for one in seen):
-            times = sum(one.traces + one.found for one in seen)
-            reason = f"In this run {times} calls used one trace."
-            refuted.append(Refuted(claim.finding, reason))
+        elif met := _of_one_run([one for one in seen if one.found]):
+            times = sum(one.traces + one.found for one in met)
+            refuted.append(Refuted(claim.finding, f"In {_run(met[0])} {times} calls used one trace."))
         else:
             findings.append(claim.finding)
     calls = compiled_calls_of(model)
+    added: dict[object, Finding] = {}
     for one in here:
-        if id(one) not in told:
-            findings += _added(model, name, one, calls)
-    return Judgement(tuple(findings), tuple(refuted))
+        if id(one) not in told and (found := _added(model, name, one, calls)):
+            added.setdefault((_identity(one), one.at.line), found)
+    return Judgement((*findings, *added.values()), tuple(refuted))
+
+
+def _identity(seen: Retraced) -> tuple[object, ...]:
+    return seen.path, seen.function, seen.line, seen.column
+
+
+def _is_of(seen: Retraced, functions: tuple[Function, ...]) -> bool:
+    """Lambdas of one line are told apart by their column."""
+    return any(
+        _identity(seen) == (one.path, one.qualname, one.line, one.name_range.start.column * (one.name == "<lambda>"))
+        for one in functions
+    )
+
+
+def _of_one_run(seen: list[Retraced]) -> list[Retraced]:
+    """What a run of the present text counted; else what a recorded one did. The two are not to be added up."""
+    return [one for one in seen if one.source == "run"] or seen
+
+
+def _run(seen: Retraced) -> str:
+    return "the recorded run" if seen.source == "recorded" else "this run"
 
 
 def _is_meant(claim: Claim, seen: Retraced) -> bool:
     if claim.finding.via is not None and claim.finding.via.startswith("new-") and claim.functions:
-        return any((one.path, one.qualname) == (seen.path, seen.function) for one in claim.functions)
+        return _is_of(seen, claim.functions)
     in_lines = seen.at.line in claim.lines
     if not claim.functions:
         return in_lines and (seen.traces < 2 or any(cause.startswith(_NEW) for cause in seen.causes))
-    return in_lines and any((one.path, one.qualname) == (seen.path, seen.function) for one in claim.functions)
+    return in_lines and _is_of(seen, claim.functions)
 
 
 def _confirmed(finding: Finding, seen: list[Retraced]) -> Finding:
     said = finding.message.removesuffix(" (inferred)")
-    return replace(finding, severity="warning", evidence="both", message=f"{said}: {figures(seen)}")
+    return replace(
+        finding,
+        severity="warning",
+        evidence="both",
+        message=f"{said}: {figures(seen)}",
+        related=(*finding.related, *(one for each in seen for one in _traces(each))),
+        recorded=seen[0].source == "recorded",
+    )
 
 
 def figures(seen: list[Retraced]) -> str:
-    """`traced 4 times in this run, compiled in 1.2 s`, and why."""
-    compiled = [one.compile_seconds for one in seen if one.compile_seconds is not None]
-    text = f"{sum(one.traces for one in seen)} traces in this run"
-    if compiled:
-        text += f", {sum(compiled):.2g} s spent compiling"
+    """`4 traces in this run, 1.2 s spent compiling again`, and why."""
+    text = f"{sum(one.traces for one in seen)} traces in {_run(seen[0])}{_compiling(seen)}"
     causes = list(dict.fromkeys(cause for one in seen for cause in one.causes))
     return text + (f" ({causes[0]}{', …' if len(causes) > 1 else ''})" if causes else "")
 
 
-def _added(model: FileModel, name: str, seen: Retraced, calls: list[CompiledCall]) -> Iterable[Finding]:
+def _compiling(seen: list[Retraced]) -> str:
+    known = [one.compile_seconds for one in seen if one.compile_seconds is not None]
+    seconds = sum(known)
+    text = f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.{1 if seconds < 10 else 0}f} s"
+    return f", {text} spent compiling again" if known else ""
+
+
+def _traces(seen: Retraced) -> Iterable[Related]:
+    """Each trace's difference from the nearest earlier one."""
+    at = seen.at
+    for index, cause in enumerate(seen.causes):
+        times = seen.times[index] if index < len(seen.times) else 1
+        again = "traced again" if times < 2 else f"traced again {times} times"
+        yield Related(at.path, at.line, f"{again}: {cause}", at.column or 0, _end_column(seen))
+    if seen.times and seen.traces - sum(seen.times) > 1:
+        yield Related(at.path, at.line, "traced again: more reasons than are kept", at.column or 0, _end_column(seen))
+
+
+def _end_column(seen: Retraced) -> int:
+    return seen.at.end_column or 0 if seen.at.end_line == seen.at.line else 0
+
+
+def _added(model: FileModel, name: str, seen: Retraced, calls: list[CompiledCall]) -> Finding | None:
     """What no look at the source tells: numbers that change their type, shapes that follow from data."""
     found = _reason(seen)
     if found is None:
-        return
+        return None
     severity, parameter = found
-    place = _place(model, seen, parameter, calls)
     times = "again" if seen.traces < 2 else f"{seen.traces} times"
+    where = "here in the recorded run" if seen.source == "recorded" else "here"
     causes = "; ".join(seen.causes[:2]) + ("; …" if len(seen.causes) > 2 else "")
-    yield Finding(
+    is_shape = any(cause.startswith(f"new shape of {parameter}") for cause in seen.causes)
+    return Finding(
         name,
         severity,
         model.path,
-        place,
+        _place(model, seen, parameter, calls),
         seen.function,
-        parameter,
-        f"`{seen.function}` was traced {times} here: {causes}",
+        parameter or seen.function,
+        f"`{seen.function}` was traced {times} {where}{_compiling([seen])}: {causes}",
         "traced",
         via="traced",
-        related=(Related(seen.path, seen.line, "traced here"),),
+        related=(Related(seen.path, seen.line, "traced here"), *_traces(seen)),
         fixes=_fixes(seen, parameter),
+        refused=PADDING if is_shape else None,
+        recorded=seen.source == "recorded",
+        advice=padding("length") if is_shape else "",
     )
 
 
@@ -153,6 +204,8 @@ def _reason(seen: Retraced) -> tuple[Severity, str] | None:
             return "hint", match["name"]
         if seen.traces > 2 and (match := _MAYBE.match(cause)):
             return ("warning" if seen.traces >= _MANY else "hint"), match["name"]
+    if seen.traces > 2 and any(cause.startswith(_NEW) for cause in seen.causes):
+        return ("warning" if seen.traces >= _MANY else "hint"), ""
     return None
 
 
@@ -161,9 +214,8 @@ def _place(model: FileModel, seen: Retraced, parameter: str, calls: list[Compile
     for call in calls:
         whole = model.module.range(call.scope.chunk, call.node)
         if whole.start.line <= seen.at.line <= whole.end.line:
-            function = model.function_of(call.function)
-            given = call.argument(parameter)
-            if (function.path, function.qualname) == (seen.path, seen.function):
+            given = call.argument(parameter) if parameter else None
+            if _is_of(seen, (model.function_of(call.function),)):
                 node: ast.expr = given if given is not None else call.node.func
                 place = model.module.range(call.scope.chunk, node)
                 return place if place.start.line == place.end.line else _line(model, seen.at.line)

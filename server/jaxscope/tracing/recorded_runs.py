@@ -69,6 +69,7 @@ class Part:
     """`module_hash` by path."""
     recorded: list[wire.Recorded] = field(default_factory=list)
     counted: dict[int, wire.Counted] = field(default_factory=dict)
+    calls: dict[int, wire.CallCounted] = field(default_factory=dict)
     further: dict[tuple[str, str, int], wire.Further] = field(default_factory=dict)
     failed: list[wire.Failed] = field(default_factory=list)
     faults: list[wire.Fault] = field(default_factory=list)
@@ -85,6 +86,8 @@ class Run:
     further: list[wire.Further]
     """Signatures beyond those that were kept."""
     failed: list[wire.Failed]
+    calls: list[wire.CallCounted]
+    """Calls that had something traced again, or that met a trace again, each of the process that traced most."""
 
     @property
     def started(self) -> wire.Started | None:
@@ -168,6 +171,8 @@ def _take(part: Part, event: wire.Event | None) -> None:
         part.recorded.append(event)
     elif isinstance(event, wire.Counted):
         part.counted[event.id] = event
+    elif isinstance(event, wire.CallCounted):
+        part.calls[event.id] = event
     elif isinstance(event, wire.Further):
         part.further[event.path, event.function, event.line] = event
     elif isinstance(event, wire.Failed):
@@ -201,7 +206,17 @@ def _merged(folder: str, parts: list[Part], numbers: Iterator[int]) -> Run:
         further |= part.further
     failed = dict.fromkeys(item for part in parts for item in part.failed)
     ordered = sorted(seen.values(), key=lambda one: -one.calls)
-    return Run(folder, parts, ordered, list(further.values()), list(failed))
+    return Run(folder, parts, ordered, list(further.values()), list(failed), _calls(parts))
+
+
+def _calls(parts: list[Part]) -> list[wire.CallCounted]:
+    found: dict[object, wire.CallCounted] = {}
+    for event in (event for part in parts for event in part.calls.values()):
+        one = event.retraced
+        kind = event.codes[:1], one.function, one.line, one.column, one.at.path, one.at.line
+        if kind not in found or found[kind].retraced.traces < one.traces:
+            found[kind] = event
+    return list(found.values())
 
 
 def _alike(part: Part) -> dict[object, tuple[wire.Recorded, wire.Counted, list[int]]]:

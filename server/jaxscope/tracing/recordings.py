@@ -11,9 +11,10 @@ import ast
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from typing import TypeVar
 
 from jaxscope.semantics.model import FileModel, Function
 from jaxscope.semantics.project import Project
@@ -30,6 +31,7 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
     TracedFunction,
     TraceReply,
 )
+from jaxscope.worker.jaxscope_worker.wire.retracing import Retraced
 
 MOST_SIGNATURES = 4
 """Recorded signatures of one function that are traced again."""
@@ -46,9 +48,15 @@ class Recordings:
     def __init__(self, root: str, runs: list[Run]) -> None:
         self.root, self.runs = root, runs
         self._by_path: dict[str, list[tuple[Run, Seen]]] = defaultdict(list)
+        self._calls: dict[str, list[tuple[Run, wire.CallCounted]]] = defaultdict(list)
+        ran: set[tuple[str, str, str]] = set()
         for run in runs:
             for seen in run.seen:
                 self._by_path[seen.function.path].append((run, seen))
+            for call in run.calls:
+                if ran.isdisjoint(_own(call)):  # else a newer run had no such traces
+                    self._calls[call.retraced.at.path].append((run, call))
+            ran.update(own for seen in run.seen for own in _own(seen.event))
 
     def paths(self) -> tuple[str, ...]:
         """Files of which functions were recorded."""
@@ -62,7 +70,7 @@ class Recordings:
         """
         found: dict[str, list[DeclaredSignature]] = defaultdict(list)
         used: dict[str, Run] = {}
-        for run, seen in self._of(model.module.path):
+        for run, seen in _at(self._by_path, model.module.path):
             function = seen.function
             name = function.function
             if "<" in name or used.setdefault(name, run) is not run or len(found[name]) >= MOST_SIGNATURES:
@@ -74,32 +82,45 @@ class Recordings:
 
     def seen(self, function: TracedFunction) -> Seen | None:
         """What the last run that traced a function under this signature counted."""
-        for _, seen in self._of(function.path):
-            if (seen.function.function, seen.function.parameters) == (function.function, function.parameters):
-                return seen
-        return None
+        of_file = [seen for _, seen in _at(self._by_path, function.path)]
+        alike = (
+            seen
+            for seen in of_file
+            if (seen.function.function, seen.function.parameters) == (function.function, function.parameters)
+        )
+        return next((seen for seen in of_file if seen.function.id == function.id), None) or next(alike, None)
 
     def evidence(self, path: str, project: Project) -> Evidence | None:
         """What the recordings show of the present text of a file; None where that is nothing."""
         now = _Now(project, os.path.realpath(self.root))
-        functions: list[TracedFunction] = []
+        functions: list[tuple[Run, TracedFunction]] = []
         used: dict[tuple[str, int], Run] = {}
-        newest: Run | None = None
-        for run, seen in self._of(path):
+        for run, seen in _at(self._by_path, path):
             moved = now.function(seen) if now.same_modules(run) else None
-            if moved is None or used.setdefault((moved.function, moved.line), run) is not run:
-                continue
-            functions.append(moved)
-            newest = newest if newest is not None and _time(newest) >= _time(run) else run
+            if moved is not None and used.setdefault((moved.function, moved.line), run) is run:
+                functions.append((run, moved))
+        counted = ((run, now.call(call)) for run, call in _at(self._calls, path) if now.same_modules(run))
+        calls = [(run, call) for run, call in counted if call is not None]
+        newest = max((run for run, _ in (*functions, *calls)), key=_time, default=None)
         text = project.text(path)
         if newest is None or text is None:
             return None
-        reply = TraceReply(tuple(_known_under(functions)), (), (), None, 0.0, (path,))
+        known = tuple(_known_under([function for _, function in functions]))
+        retraced = tuple(call for _, call in calls)
+        reply = TraceReply(known, (), (), None, 0.0, (path,), retraced=retraced)
         return Evidence(path, text_hash(text), _hello(newest), reply, _time(newest))
 
-    def _of(self, path: str) -> Iterable[tuple[Run, Seen]]:
-        found = self._by_path.get(path) or self._by_path.get(os.path.realpath(path))
-        return found or ()
+
+_Item = TypeVar("_Item")
+
+
+def _at(items: dict[str, list[_Item]], path: str) -> list[_Item]:
+    return items.get(path) or items.get(os.path.realpath(path)) or []
+
+
+def _own(event: wire.Recorded | wire.CallCounted) -> list[tuple[str, str, str]]:
+    """The code of the function that was traced, wherever it stands."""
+    return [(code.path, code.function, code.hash) for code in event.codes[:1]]
 
 
 def _time(run: Run) -> float:
@@ -205,6 +226,15 @@ class _Now:
             calls=1,
         )
 
+    def call(self, event: wire.CallCounted) -> Retraced | None:
+        """What was counted at a call, moved; None when code that it rests on has changed."""
+        counted = event.retraced
+        function = self._place(Place(counted.path, counted.line, function=counted.function), event)
+        at = self._place(counted.at, event)
+        if function is None or at is None or any(self._shift(code) is None for code in event.codes):
+            return None
+        return replace(counted, line=function.line, at=at)
+
     def _constant(self, constant: Constant, event: wire.Recorded) -> Constant | None:
         reads = []
         for read in constant.reads:
@@ -214,7 +244,7 @@ class _Now:
             reads.append(Read(read.primitive, tuple(frame for frame in frames if frame is not None)))
         return replace(constant, bound=self._place(constant.bound, event), reads=tuple(reads))
 
-    def _place(self, place: Place | None, event: wire.Recorded) -> Place | None:
+    def _place(self, place: Place | None, event: wire.Recorded | wire.CallCounted) -> Place | None:
         if place is None:
             return None
         shift = self._unchanged(place.path, event) if not place.function else None
@@ -226,8 +256,9 @@ class _Now:
             return None
         return replace(place, line=place.line + shift, end_line=place.end_line + shift if place.end_line else None)
 
-    def _unchanged(self, path: str, event: wire.Recorded) -> int | None:
-        text = self._project.text(path) if path == event.function.path else None
+    def _unchanged(self, path: str, event: wire.Recorded | wire.CallCounted) -> int | None:
+        hashed = event.function.path if isinstance(event, wire.Recorded) else event.retraced.at.path
+        text = self._project.text(path) if path == hashed else None
         return 0 if text is not None and text_hash(text) == event.file_hash else None
 
     def _shift(self, code: wire.Code) -> int | None:

@@ -15,12 +15,16 @@ from jaxscope.tracing.evidence import distinct_bytes
 from jaxscope.tracing.recorded_runs import Run, Seen
 from jaxscope.worker.jaxscope_worker.wire.messages import Constant
 from jaxscope.worker.jaxscope_worker.wire.recording import Further
+from jaxscope.worker.jaxscope_worker.wire.retracing import Retraced
 
 _MOST = 8
 """Signatures of one function that are listed in the text; JSON has all."""
 _LONGEST = 60
 """Characters of one tree in the text."""
-_Name = tuple[str, int, str]
+_MOST_REASONS = 2
+"""Reasons that are told at a call in the text; JSON has those that are kept."""
+_Name = tuple[str, int, str, int]
+"""Path, line, qualified name; of a lambda its column."""
 
 
 def text(run: Run | None, folder: str) -> str:
@@ -35,10 +39,14 @@ def text(run: Run | None, folder: str) -> str:
     lines = [f"jaxscope: {traced} traced under {signatures}{processes}; recorded in {shown_path(folder)}"]
     if not functions:
         lines.append("  No function of this project's files was traced.")
-    for (path, line, name), seen in functions.items():
-        further = _further_of(run, (path, line, name))
-        lines += _function(f"{shown_path(path)}:{line}", name, seen, further)
+    for (path, line, name, column), seen in functions.items():
+        further = _further_of(run, (path, line, name, column))
+        place = f"{shown_path(path)}:{line}"
+        if sum(other[:3] == (path, line, name) for other in functions) > 1:  # lambdas
+            place += f":{column}"
+        lines += _function(place, name, seen, further)
         lines += map(_further, further)
+        lines += map(_call, _calls_of(run, (path, line, name, column)))
     for failed in dict.fromkeys(run.failed):
         at = f" at {shown_path(failed.place.path)}:{failed.place.line}" if failed.place else ""
         lines.append(f"{shown_path(failed.path)}:{failed.line} {failed.function}: tracing it raised {failed.error}{at}")
@@ -51,12 +59,19 @@ def text(run: Run | None, folder: str) -> str:
 def _functions(run: Run) -> dict[_Name, list[Seen]]:
     found: dict[_Name, list[Seen]] = defaultdict(list)
     for seen in run.seen:
-        found[seen.function.path, seen.function.line, seen.function.function].append(seen)
+        function = seen.function
+        found[function.path, function.line, function.function, function.column or 0].append(seen)
     return dict(sorted(found.items()))
 
 
 def _further_of(run: Run, name: _Name) -> list[Further]:
-    return [item for item in run.further if (item.path, item.line, item.function) == name]
+    return [item for item in run.further if (item.path, item.line, item.function) == name[:3]]
+
+
+def _calls_of(run: Run, name: _Name) -> list[Retraced]:
+    """The calls that had a function traced another time than its first."""
+    counted = [call.retraced for call in run.calls if call.retraced.causes]
+    return [one for one in counted if (one.path, one.line, one.function, one.column or 0) == name]
 
 
 def _function(place: str, name: str, seen: list[Seen], further: list[Further]) -> Iterator[str]:
@@ -109,6 +124,13 @@ def _further(item: Further) -> str:
     return f"    … {format_count(item.traces, 'trace')} of them only counted; the last: {item.cause}"
 
 
+def _call(one: Retraced) -> str:
+    compiling = f", {format_seconds(one.compile_seconds)} compiling again" if one.compile_seconds is not None else ""
+    why = "; ".join(one.causes[:_MOST_REASONS]) + ("; …" if len(one.causes) > _MOST_REASONS else "")
+    place = f"{shown_path(one.at.path)}:{one.at.line}"
+    return f"    called at {place}: traced {format_count(one.traces, 'time')}{compiling}: {why}"
+
+
 # ---------------------------------------------------------------- JSON
 
 
@@ -133,7 +155,10 @@ def json_text(run: Run | None, folder: str, status: int) -> str:
         if started
         else None,
         "processes": len(run.parts) if run else 0,
-        "functions": [_function_json(name, seen, _further_of(run, name)) for name, seen in _functions(run).items()]
+        "functions": [
+            _function_json(name, seen, _further_of(run, name), _calls_of(run, name))
+            for name, seen in _functions(run).items()
+        ]
         if run
         else [],
         "failed": [
@@ -144,8 +169,8 @@ def json_text(run: Run | None, folder: str, status: int) -> str:
     return json.dumps(report, ensure_ascii=False)
 
 
-def _function_json(name: _Name, seen: list[Seen], further: list[Further]) -> dict[str, Any]:
-    path, line, function = name
+def _function_json(name: _Name, seen: list[Seen], further: list[Further], calls: list[Retraced]) -> dict[str, Any]:
+    path, line, function, _ = name
     every: list[Seen | Further] = [*seen, *further]
     constants = _constants(seen)
     return {
@@ -158,6 +183,17 @@ def _function_json(name: _Name, seen: list[Seen], further: list[Further]) -> dic
         "constant_bytes": max(distinct_bytes(one.function.constants) for one in seen),
         "constants": [_constant_json(one) for one in constants],
         "signatures": [_signature_json(one) for one in sorted(seen, key=lambda one: one.event.time)],
+        "retraced": [_call_json(one) for one in calls],
+    }
+
+
+def _call_json(one: Retraced) -> dict[str, Any]:
+    return {
+        "path": shown_path(one.at.path),
+        "line": one.at.line,
+        "traces": one.traces,
+        "compile_seconds_again": one.compile_seconds,
+        "causes": [{"cause": cause, "traces": times} for cause, times in zip(one.causes, one.times, strict=True)],
     }
 
 

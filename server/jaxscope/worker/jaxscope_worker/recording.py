@@ -26,6 +26,7 @@ import numpy as np
 
 from . import arrays, jax_compat
 from .causes import Earlier, Signature
+from .counting import Count, Traces
 from .failing import failure_of
 from .jax_compat import Inferred, JitCall
 from .observing import Observer, Record
@@ -34,48 +35,18 @@ from .session import LiveConstant, Session
 from .sources import UserFiles
 from .wire import recording as wire
 from .wire.messages import Constant, Place, TracedFunction
+from .writing import Writer
 
 MIN_BYTES = 33
 _MAX_SIGNATURES = 64
 """Signatures of one function that are written; more are only counted."""
 _MAX_ALIKE = 8
 """Traces of one function under one signature that are looked at; more are only counted."""
-_Place = tuple[str, str, int]
-"""Path, qualified name and line of a function."""
+_MAX_TOLD = 8
+"""Traces at one call that are written one by one."""
+_Place = tuple[str, str, int, int | None]
+"""Path, qualified name, line and column of a function."""
 _COMPILED = "/backend_compile_duration"
-
-
-class Writer:
-    """Appends lines to the file of this process. What cannot be written is lost: it is the user's run."""
-
-    def __init__(self, run: str) -> None:
-        self.run = run
-        self._path = ""
-
-    def write(self, event: wire.Event) -> None:
-        """Writes one event."""
-        try:
-            self._append(wire.encode(event))
-        except OSError:
-            return
-
-    def restart(self) -> None:
-        """Takes a new file: this process is a fork of the one that had it."""
-        self._path = ""
-
-    def _append(self, line: bytes) -> None:
-        flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        if not self._path:
-            wire.make_run(self.run)
-            # Another host or container of the job may have a process of this number.
-            name = os.path.join(self.run, f"{os.getpid()}-{time.time_ns() // 1000:x}.jsonl")
-            flags |= os.O_CREAT | os.O_EXCL
-            self._path = name
-        descriptor = os.open(self._path, flags, 0o666)
-        try:
-            os.write(descriptor, line)
-        finally:
-            os.close(descriptor)
 
 
 @dataclass
@@ -115,6 +86,7 @@ class Recorder(Observer):
         """By the key of the signature, and by what came of the trace."""
         self._further: dict[_Place, _Known] = {}
         self._earlier: dict[_Place, Earlier] = defaultdict(Earlier)
+        self.traces = Traces()
         self._told_devices = False
         self._loaded: set[str] = set()
 
@@ -163,6 +135,8 @@ class Recorder(Observer):
             for known in (*every, *self._further.values()):
                 if known.written != (known.calls, known.compiles):
                     self._count(known)
+            for count in self.traces.counts():
+                self._count_call(count)
             self._writer.write(wire.Ended(time.time()))
 
     def _fault(self, error: Exception) -> None:
@@ -191,7 +165,11 @@ class Recorder(Observer):
         jaxpr = inferred.params["jaxpr"]
         with self._lock:
             reference, known = self._jaxprs.get(id(jaxpr), (None, None))
-            if known is None or reference() is not jaxpr:
+            is_new = known is None or reference() is not jaxpr
+            call = self.traces.add(record, seconds, not is_new)
+            if call is not None and (_doubled(call.traces + call.found) or (is_new and call.traces <= _MAX_TOLD)):
+                self._count_call(call)
+            if is_new:
                 known = self._traced(record)
                 if known is None:
                     return
@@ -202,7 +180,7 @@ class Recorder(Observer):
             if known.calls > 1 and _doubled(known.calls):
                 self._count(known)
         if not self._stack():
-            self._local.compiling = (known, str(inferred.params.get("name", "")))
+            self._local.compiling = (known, call if is_new else None, str(inferred.params.get("name", "")))
 
     @staticmethod
     def _until_gone(value: Any, table: dict[Any, Any], key: Any) -> Any:
@@ -213,7 +191,7 @@ class Recorder(Observer):
         target = record.target
         arguments = record.signature
         assert arguments is not None
-        place = (target.path, target.qualname, target.line) if target is not None else None
+        place = (target.path, target.qualname, target.line, target.column) if target is not None else None
         if place is not None:
             further = self._enough(place, arguments)
             if further is not None:
@@ -222,7 +200,7 @@ class Recorder(Observer):
         function, constants = self._report(record)
         if function is None:
             return None
-        place = place or (function.path, function.function, function.line)
+        place = place or (function.path, function.function, function.line, function.column)
         cause = self._earlier[place].cause(arguments, record.call.fun)
         plain = replace(
             function, id="", jitted_at=None, trace_seconds=None, constants=tuple(map(_plain, function.constants))
@@ -292,7 +270,7 @@ class Recorder(Observer):
                 under=tuple(_numbers_above(record)),
                 cause=known.cause,
                 codes=codes,
-                file_hash=wire.text_hash("".join(linecache.getlines(function.path))),
+                file_hash=_file_hash(function.path),
                 static_hashes={name: digest for name, (_, digest) in arguments.statics.items()},
                 shardings=arguments.shardings,
                 time=time.time(),
@@ -329,6 +307,15 @@ class Recorder(Observer):
             else wire.Further(one.path, one.function, one.line, *figures)
         )
 
+    def _count_call(self, count: Count) -> None:
+        """The calls on a line, unless all there is to say of them is that they led to a function's first trace."""
+        if not count.causes and not count.found:
+            return
+        found = count.report()
+        function = Place(found.path, found.line, function=found.function)
+        codes = tuple(dict.fromkeys(code for place in (function, found.at) for code in self._codes(place)))
+        self._writer.write(wire.CallCounted(count.number, found, codes, _file_hash(found.at.path)))
+
     def _fail(self, record: Record, error: BaseException) -> None:
         target = record.target
         if target is None or self._local.reported == id(error):
@@ -350,17 +337,25 @@ class Recorder(Observer):
             self._fault(fault)
 
     def _compiled(self, seconds: float, name: str) -> None:
-        known, compiling = getattr(self._local, "compiling", None) or (None, "")
+        known, call, compiling = getattr(self._local, "compiling", None) or (None, None, "")
         if known is not None and (not name or compiling in name):
             self._local.compiling = None
             with self._lock:
                 known.compiles += 1
                 known.compile_seconds += seconds
+                if call is not None and call.again:
+                    call.compiled(seconds)
+                    if call.traces <= _MAX_TOLD:
+                        self._count_call(call)
                 if _doubled(known.compiles):
                     self._count(known)
         if not self._told_devices and (devices := jax_compat.devices()) is not None:
             self._told_devices = True
             self._writer.write(devices)
+
+
+def _file_hash(path: str) -> str:
+    return wire.text_hash("".join(linecache.getlines(path)))
 
 
 def _doubled(count: int) -> bool:

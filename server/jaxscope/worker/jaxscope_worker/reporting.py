@@ -85,7 +85,7 @@ class Reporter:
         live = [LiveConstant(f.value, f.key, f.aval, c) for f, c in zip(large, constants, strict=True)]
         live += [LiveConstant(f.value, f.key, f.aval) for f in small]
         program = self.session.programs[number] = _program(number, record, live)
-        path, qualname, line = place
+        path, qualname, line, column = place
         own = libraries.own_outputs(record.call.fun)
         program.function = TracedFunction(
             id=number,
@@ -107,17 +107,20 @@ class Reporter:
             constant_bytes=sum(found.bytes for found in walk.constants),
             jitted=record.jitted,
             overflows=() if record.x64 else overflows.overflows(closed, self.files),
+            column=column,
         )
 
-    def _identity(self, record: Record, walk: Walk) -> tuple[str, str, int] | None:
-        """Path, qualified name and line of the user's function; None when the body is not the user's."""
-        if record.target is not None:
-            return record.target.path, record.target.qualname, record.target.line
+    def _identity(self, record: Record, walk: Walk) -> tuple[str, str, int, int | None] | None:
+        """Path, qualified name, line and column of the user's function; None when the body is not the user's."""
+        if (target := record.target) is not None:
+            return target.path, target.qualname, target.line, target.column
         if walk.outermost is None:
             return None
         code = walk.outermost[0]
         found = self.files.definition(code)
-        return (self.files.path(code.co_filename), found.qualname, found.line) if found is not None else None
+        if found is None:
+            return None
+        return self.files.path(code.co_filename), found.qualname, found.line, self.files.column(code)
 
     def _variables(self, closed: Any, large: list[Found]) -> dict[Any, str]:
         """Names of the constvars in the printed jaxpr. Printing takes longer than all else, so it is put off: JAX

@@ -33,6 +33,9 @@ class Definition:
     line: int
     """Line of the `def` or `lambda`."""
     end: int
+    column: int
+    """Of the word; like the end's, in UTF-8 from 0."""
+    end_column: int
 
 
 class UserFiles:
@@ -74,14 +77,28 @@ class UserFiles:
 
     def definition(self, code: CodeType) -> Definition | None:
         """The def or lambda that `code` was compiled from; of a comprehension the one around it; None for a module."""
+        if exact := self._exact(code):
+            return exact[0]
+        around = [d for d in self._of_file(code.co_filename) if d.first <= code.co_firstlineno <= d.end]
+        return max(around, key=lambda d: d.first, default=None)
+
+    def _exact(self, code: CodeType) -> list[Definition]:
+        """What `code` was compiled from. Several where Python, before 3.11, cannot tell lambdas of one line apart."""
         known = self._of_file(code.co_filename)
         exact = [d for d in known if d.first == code.co_firstlineno and d.name == code.co_name]
-        if exact:
-            if len(exact) > 1 and hasattr(code, "co_qualname"):
-                exact = [d for d in exact if d.qualname == code.co_qualname] or exact
-            return exact[0]
-        around = [d for d in known if d.first <= code.co_firstlineno <= d.end]
-        return max(around, key=lambda d: d.first, default=None)
+        if len(exact) > 1 and (stretch := _stretch(code)) is not None:
+            start, end = stretch
+            holding = [d for d in exact if (d.line, d.column) <= start and end <= (d.end, d.end_column)]
+            # Of one inside another, the inner one begins later.
+            exact = [max(holding, key=lambda d: (d.line, d.column))] if holding else exact
+        return exact
+
+    def column(self, code: CodeType) -> int | None:
+        """Of the word `lambda`, in characters from 1; 0 for a def; None where it cannot be told which lambda it is."""
+        if code.co_name != "<lambda>":
+            return 0
+        exact = self._exact(code)
+        return _characters(code.co_filename, exact[0].line, exact[0].column) if len(exact) == 1 else None
 
     def qualname(self, code: CodeType) -> str:
         """Qualified name of the function that `code` belongs to; empty for a module."""
@@ -149,6 +166,16 @@ def _positions(code: CodeType) -> tuple[tuple[int | None, int | None, int | None
     return tuple(code.co_positions()) if hasattr(code, "co_positions") else None
 
 
+def _stretch(code: CodeType) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """From where to where the body of a function goes; None where Python does not know."""
+    found = [
+        ((line, column), (end_line, end_column))
+        for line, end_line, column, end_column in _positions(code) or ()
+        if line is not None and column is not None and end_line is not None and end_column  # what enters it has no end
+    ]
+    return (min(start for start, _ in found), max(end for _, end in found)) if found else None
+
+
 def position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
     """Line, column (UTF-8, from 0), end line and end column of an instruction; None for what Python does not know."""
     known = _positions(code)
@@ -170,7 +197,8 @@ def _definitions(node: ast.AST, prefix: str) -> Iterator[Definition]:
             name = "<lambda>" if isinstance(child, ast.Lambda) else child.name
             decorators = [] if isinstance(child, ast.Lambda) else child.decorator_list
             first = min([child.lineno, *(d.lineno for d in decorators)])
-            yield Definition(prefix + name, name, first, child.lineno, child.end_lineno or child.lineno)
+            end, end_column = child.end_lineno or child.lineno, child.end_col_offset or 0
+            yield Definition(prefix + name, name, first, child.lineno, end, child.col_offset, end_column)
             yield from _definitions(child, f"{prefix}{name}.<locals>.")
         elif isinstance(child, ast.ClassDef):
             yield from _definitions(child, f"{prefix}{child.name}.")

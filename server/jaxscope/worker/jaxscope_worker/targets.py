@@ -29,6 +29,8 @@ class Target:
     line: int
     bound: dict[str, str] = field(default_factory=dict)
     """How parameters got values that are not the call's: name to `partial`, `self`, `callable`, `static`, `default`."""
+    column: int | None = 0
+    """As in `TracedFunction`."""
 
 
 @dataclass
@@ -61,7 +63,8 @@ def describe(function: FunctionType, files: UserFiles) -> Target:
     code = function.__code__
     found = files.definition(code)
     line = found.line if found is not None else code.co_firstlineno
-    return Target(function, files.path(code.co_filename), files.qualname(code), line)
+    path, column = files.path(code.co_filename), files.column(code)
+    return Target(function, path, files.qualname(code), line, column=column)
 
 
 def _unwrap(fun: Any, files: UserFiles, binding: _Binding) -> FunctionType | None:

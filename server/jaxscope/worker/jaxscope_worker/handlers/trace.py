@@ -53,7 +53,7 @@ def trace_file(session: Session, request: TraceRequest, progress: Report) -> Tra
         warn_bytes=jax_compat.warn_bytes(),
         leaks=tuple(run.observer.leaks.found),
         changed=run.changed,
-        retraced=run.observer.traces.report(),
+        retraced=tuple(count.report() for count in run.observer.traces.counts()),
     )
 
 

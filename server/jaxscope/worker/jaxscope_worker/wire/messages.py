@@ -211,6 +211,8 @@ class TracedFunction:
 
     overflows: tuple[Overflow, ...] = ()
     """Integers computed from constants alone that do not fit; looked for where x64 is off."""
+    column: int | None = 0
+    """Of a lambda, in characters from 1; 0 for a def, and None where Python cannot tell which lambda of the line."""
 
 
 @dataclass(frozen=True)

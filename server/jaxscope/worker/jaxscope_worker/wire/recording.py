@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from . import codec
 from .messages import Place, TracedFunction
+from .retracing import Retraced
 
 VERSION = 2
 RUN_VARIABLE = "JAXSCOPE_RECORDING"
@@ -129,6 +130,20 @@ class Counted:
 
 
 @dataclass(frozen=True)
+class CallCounted:
+    """How often the calls on one line had a function traced, once that was not its first trace. Written at each of the
+    first traces, at every doubling, and when the process ends."""
+
+    id: int
+    """Of what is counted; the last event of each holds."""
+    retraced: Retraced
+    codes: tuple[Code, ...]
+    """The function itself, the one that calls it, the functions around these, and `__init__` of the classes."""
+    file_hash: str
+    """`text_hash` of the file of the call."""
+
+
+@dataclass(frozen=True)
 class Failed:
     """Tracing a function raised. What was raised may hold values, so only its type is kept."""
 
@@ -170,7 +185,7 @@ class Fault:
     """File and line of each frame."""
 
 
-Event = Started | Devices | Loaded | Recorded | Counted | Failed | Further | Ended | Fault
+Event = Started | Devices | Loaded | Recorded | Counted | CallCounted | Failed | Further | Ended | Fault
 _KINDS = {kind.__name__.lower(): kind for kind in typing.get_args(Event)}
 
 

@@ -28,4 +28,10 @@ class Retraced:
     seconds: float
     """Of all these traces."""
     compile_seconds: float | None = None
-    """Of their programs; None where nothing was seen to be compiled."""
+    """Of their programs but that of the function's first trace; None where none was seen to be compiled."""
+    times: tuple[int, ...] = ()
+    """How many traces there were for each of `causes`, which are the first ones; empty where that was not counted."""
+    column: int | None = 0
+    """Of a lambda, in characters from 1; 0 for a def, and None where Python cannot tell which lambda of the line."""
+    source: str = "run"
+    """`run`, or `recorded`."""
