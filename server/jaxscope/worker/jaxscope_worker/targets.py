@@ -222,8 +222,6 @@ def _arguments(call: JitCall) -> list[tuple[str, Any, bool, bool]]:
     return found
 
 
-def _at(position: int, numbers: tuple[int, ...], count: int) -> bool:
-    return position in numbers or position - count in numbers
 def array_names(call: JitCall) -> list[str]:
     """The parameter that each array argument belongs to, in the order of the traced program's arguments."""
     found = [(name, value) for name, value, static, _ in call_arguments(call) if not static]
@@ -232,3 +230,5 @@ def array_names(call: JitCall) -> list[str]:
     return [name for name, value in ordered for _ in jax.tree_util.tree_leaves(value)]
 
 
+def _at(position: int, numbers: tuple[int, ...], count: int) -> bool:
+    return position in numbers or position - count in numbers
