@@ -39,6 +39,16 @@ def check_named(files: Files, name: str) -> None:
                 raise file.refuse(f"`{name}` is meant by a string here, so that its uses cannot be followed.", node)
 
 
+def check_exported(files: Files, file: File, name: str) -> None:
+    """Raises Refused where a module that has the global `name` of `file` exports it."""
+    for other, local in files.handed_on(file, name):
+        for binding in other.bindings(other.top, "__all__"):
+            for constant in ast.walk(other.statement(binding.node)):
+                if isinstance(constant, ast.Constant) and constant.value == local:
+                    reason = f"`{local}` is exported in `__all__`, so that its calls cannot all be seen."
+                    raise other.refuse(reason, constant)
+
+
 def _means(file: File, node: ast.Constant, name: str) -> bool:
     text = str(node.value)
     whole = text == name or text.endswith((f".{name}", f":{name}"))

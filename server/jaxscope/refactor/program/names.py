@@ -101,6 +101,15 @@ class File:
             node = self.parents[node]
         return node
 
+    def name_of(self, module: str, scope: Scope) -> str | None:
+        """The name under which the file has an imported module where the code of a scope stands."""
+        for name, bindings in self.top.bindings.items():
+            dotted = {".".join(filter(None, (one.module, one.attribute))) for one in bindings if one.kind == "import"}
+            same = dotted == {module} and all(one.kind == "import" and not one.level for one in bindings)
+            if same and self.lookup(scope, name) is self.top:
+                return name
+        return None
+
     # ------------------------------------------------------------ dotted names
 
     def dotted(self, node: ast.expr) -> str | None:

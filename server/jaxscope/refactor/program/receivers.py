@@ -64,12 +64,28 @@ def uses_of_method(files: Files, file: File, node: FunctionNode) -> Iterator[Use
         for item in found.body:
             if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and item.name == node.name:
                 raise other.refuse(f"`{found.name}` has a method `{node.name}` too, and may be what is called.", item)
-    for use in files.of_attribute(node.name):
+    yield from _of_objects(files, cls, node.name, "this method")
+
+
+def uses_of_attribute(files: Files, file: File, target: ast.Attribute) -> list[Use] | None:
+    """Reads of `self.name`, which a method assigns and nothing else; None where one of them is doubtful."""
+    method, stores = method_around(file, target), list(files.attribute_stores(target.attr))
+    receiver = target.value.id if isinstance(target.value, ast.Name) else None
+    if method is None or method.parent is None or receiver is None or own_name(method) != receiver:
+        return None
+    check_named(files, target.attr)
+    if len(stores) != 1 or target.attr in method.parent.bindings or any(_relatives(files, method.parent)):
+        return None
+    return list(_of_objects(files, method.parent, target.attr, "what is kept here"))
+
+
+def _of_objects(files: Files, cls: Scope, name: str, meant: str) -> Iterator[Use]:
+    """Reads of the attribute of objects of the class. Raises Refused where it cannot be seen whose it is."""
+    for use in files.of_attribute(name):
         assert isinstance(use.node, ast.Attribute)
         known = _class_of(files, use.file, use.node.value)
         if known is None:
-            text = ast.unparse(use.node)
-            raise use.file.refuse(f"`{text}` may be this method or another one.", use.node)
+            raise use.file.refuse(f"`{ast.unparse(use.node)}` may be {meant} or another one.", use.node)
         if known is cls.node:
             yield use
 

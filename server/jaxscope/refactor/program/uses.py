@@ -12,6 +12,9 @@ from jaxscope.refactor.program.transforms import applied_by, is_partial, named
 
 _CALLING_METHODS = {"submit": (0, True), "run_in_executor": (1, False), "call_soon": (0, False)}
 """Position of the function, and whether the method hands on keyword arguments."""
+_EXECUTORS = frozenset(["ThreadPoolExecutor", "ProcessPoolExecutor", "Executor", "Pool", "ThreadPool"])
+_POOLS = ("concurrent.futures.", "multiprocessing.")
+_LAZY = frozenset(["builtins.map", "builtins.filter", "itertools.starmap"])
 _BODIES = frozenset(
     [
         "builtins.map",
@@ -36,6 +39,8 @@ class GivenTo:
     first: int = 0
     keywords: bool = True
     """Keyword arguments are handed on."""
+    kept: Literal["", "later", "elsewhere"] = ""
+    """A `body` that is called later than it is given, perhaps by another process."""
 
 
 def given_to(file: File, call: ast.AST, node: ast.expr) -> GivenTo | None:
@@ -52,8 +57,10 @@ def given_to(file: File, call: ast.AST, node: ast.expr) -> GivenTo | None:
         known = _CALLING_METHODS.get(call.func.attr)
         if known is not None and known[0] == position:
             return GivenTo("call", position + 1, known[1])
+        if call.func.attr == "map" and position == 0 and _executor(file, call.func.value):
+            return GivenTo("body", kept="elsewhere")
     if name in _BODIES and position == 0:
-        return GivenTo("body")
+        return GivenTo("body", kept="later" if name in _LAZY else "")
     found = named(file, call.func)
     if name in _DIFFERENTIATING and position == 0:
         return GivenTo("body")
@@ -71,6 +78,45 @@ def given_to(file: File, call: ast.AST, node: ast.expr) -> GivenTo | None:
             )
         return GivenTo("transform")
     return None
+
+
+def is_steady(file: File, node: ast.expr) -> bool:
+    """Does the expression mean the same function whenever it is evaluated?"""
+    if not isinstance(node, ast.Name):
+        return isinstance(node, ast.Lambda)
+    home = file.lookup(file.scope_of(node), node.id)
+    bindings = file.bindings(home, node.id) if home is not None else []
+    repeated = (ast.For, ast.AsyncFor, ast.While)
+    return all(
+        binding.kind in ("def", "import", "assign")
+        and not any(isinstance(around, repeated) for around in file.around(binding.node))
+        for binding in bindings
+    )
+
+
+def is_own_method(files: Files, file: File, call: ast.Call) -> bool:
+    """Is it a call of a method, of an object that is not known, that has the name of one of the project's own?"""
+    if not isinstance(call.func, ast.Attribute) or file.dotted(call.func) or _executor(file, call.func.value):
+        return False
+    name = call.func.attr
+    return any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+        for other in files.mentioning(name)
+        for node in ast.walk(other.tree)
+    )
+
+
+def _executor(file: File, receiver: ast.expr) -> bool:
+    """Is the object certainly one that `concurrent.futures` or `multiprocessing` made?"""
+    made = [receiver]
+    if isinstance(receiver, ast.Name):
+        home = file.lookup(file.scope_of(receiver), receiver.id)
+        bindings = file.bindings(home, receiver.id) if home is not None else []
+        typed = [getattr(b.node, "annotation", None) or b.value for b in bindings if not b.path]
+        made = [each for each in typed if each is not None] if len(typed) == len(bindings) else []
+    names = [file.dotted(each.func if isinstance(each, ast.Call) else each) or "" for each in made]
+    known = [name.startswith(_POOLS) and name.rpartition(".")[2] in _EXECUTORS for name in names]
+    return bool(known) and all(known)
 
 
 def passes_through(files: Files, file: File, decorator: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from jaxscope.refactor.program.receivers import methods_reading, uses_of_method
 from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.to_argument.concrete import Concreteness
 from jaxscope.refactor.to_argument.exists import private
-from jaxscope.refactor.to_argument.sites import Form
+from jaxscope.refactor.to_argument.sites import Form, Site
 from jaxscope.refactor.to_argument.thread_through import Threading
 from jaxscope.refactor.to_argument.value import Stability, Value, inside, known_of, split_expression
 from jaxscope.refactor.writing.edits import Edits
@@ -33,6 +33,24 @@ def hoist_from_bound_method(
         raise file.refuse(f"`{value.text}` cannot be named outside of its class.", node)
     change = _BoundMethod(files, compiled, value, file, node).change
     return files.first(partial(change, by_keyword=False), partial(change, by_keyword=True))
+
+
+class _OfObject(Threading):
+    """Follows the method of one object, whose part is passed."""
+
+    def __init__(self, method: _BoundMethod, value: Value, edits: Edits, *, by_keyword: bool) -> None:
+        super().__init__(method.files, method.compiled, value, by_keyword, edits)
+        self.method = method
+
+    def start(self, use: Use, form: Form) -> list[Site]:
+        """Follows a use of the method, or of what it is kept as."""
+        sites = self.follow(use, form)
+        self.run(use.file)
+        return sites
+
+    def follow_kept(self, use: Use, form: Form) -> list[Site]:
+        """The object may have another name there."""
+        return self.method.threading(use, form).start(use, form)
 
 
 class _BoundMethod:
@@ -82,12 +100,13 @@ class _BoundMethod:
         scope = use.file.scope_of(use.node)
         if self.compiled.outermost(use.file, scope, use.file.top) is not None:
             raise use.file.refuse("The method is called by other compiled code here.", use.node)
-        value = self._value(use)
-        threading = Threading(self.files, self.compiled, value, by_keyword=form.index is None, edits=self.edits)
-        threading.follow(use, form)
-        threading.run(use.file)
+        self.threading(use, form).start(use, form)
 
-    def _value(self, use: Use) -> Value:
+    def threading(self, use: Use, form: Form) -> _OfObject:
+        """What follows the method, or what it is kept as, from one of its uses on."""
+        return _OfObject(self, self.value_of(use), self.edits, by_keyword=form.index is None)
+
+    def value_of(self, use: Use) -> Value:
         """The value as this user of the method calls it."""
         if self.value.home is not self.file.scope(self.node):
             return self.value

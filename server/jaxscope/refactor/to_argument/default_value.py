@@ -101,10 +101,10 @@ class _LeftOut(Threading):
             if one in (form.index, form.keyword) or (isinstance(one, int) and one < 0):
                 raise file.refuse(f"`{option}` may be meant for `{form.keyword}`, too.", written)
 
-    def _site(self, site: Site) -> list[Site]:
+    def site(self, site: Site) -> list[Site]:
         form, file, call = site.form, site.file, site.node
         if not form.optional:
-            return super()._site(site)
+            return super().site(site)
         if site.forward or site.bind or not isinstance(call, ast.Call):
             raise file.refuse("It cannot be seen how the function is called here.", call)
         args = call.args[site.first :]
@@ -116,7 +116,7 @@ class _LeftOut(Threading):
             return [site]
         if self.node in file.around(call):
             raise file.refuse("The function calls itself.", call)
-        return super()._site(site)
+        return super().site(site)
 
     def _partial(self, file: File, call: ast.Call, form: Form) -> list[Site]:
         if form.optional and any(keyword.arg in (form.keyword, None) for keyword in call.keywords):

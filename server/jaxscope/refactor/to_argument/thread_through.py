@@ -12,13 +12,16 @@ from dataclasses import replace
 
 from jaxscope.refactor.program.compiled import Compiled
 from jaxscope.refactor.program.contents import Contents
-from jaxscope.refactor.program.mentions import check_named
+from jaxscope.refactor.program.flow import beside
+from jaxscope.refactor.program.mentions import check_exported, check_named
 from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.receivers import uses_of_attribute
 from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.program.transforms import Application, applied_by, decorated_by
-from jaxscope.refactor.program.uses import given_to, passes_through
+from jaxscope.refactor.program.uses import given_to, is_own_method, is_steady, passes_through
 from jaxscope.refactor.to_argument.annotated import annotated
 from jaxscope.refactor.to_argument.concrete import Concreteness
+from jaxscope.refactor.to_argument.contained import Contained
 from jaxscope.refactor.to_argument.derivative_rules import take_rules
 from jaxscope.refactor.to_argument.escapes import Escapes
 from jaxscope.refactor.to_argument.sites import Form, Site, handed_over
@@ -26,14 +29,13 @@ from jaxscope.refactor.to_argument.value import Value, inside, known_of
 from jaxscope.refactor.to_argument.visible import Visible
 from jaxscope.refactor.writing.edits import Edits
 from jaxscope.refactor.writing.layout import FunctionNode
-from jaxscope.refactor.writing.options import OptionShift
+from jaxscope.refactor.writing.options import OptionShift, takes_no_keyword
 from jaxscope.refactor.writing.syntax import add_parameter, positional, required
 from jaxscope.refactor.writing.syntax import replace as replaced
 from jaxscope.semantics.names.scopes import Read, Scope
 from jaxscope.semantics.vocabulary import CUSTOM_DERIVATIVES, DERIVATIVE_RULES
 
 _HARMLESS = frozenset(["__name__", "__qualname__", "__doc__", "__module__", "clear_cache", "_cache_size"])
-_MAPPED = ("in_axes", "in_specs")
 
 
 class Threading:
@@ -55,6 +57,7 @@ class Threading:
         self._known: dict[tuple[int, str], set[ast.AST]] = {}
         self._scopes: dict[tuple[int, str], tuple[File, Scope]] = {}
         self.visible = Visible(files, value, self.edits)
+        self.contained = Contained(self)
 
     # ------------------------------------------------------------ functions
 
@@ -70,6 +73,7 @@ class Threading:
         for site in self.sites:
             self._hand_over(site)
         self._check_names()
+        self.contained.check()
 
     def thread(self, file: File, node: FunctionNode) -> None:
         """Gives the function the parameter, and follows its uses."""
@@ -107,10 +111,8 @@ class Threading:
             return self.chosen[node]
         wanted = self.value.title
         taken = identifiers(node)
-        if not self.value.links and file is self.value.file:
-            scope = file.scope(node)
-            if self._free_of(scope, wanted):
-                return wanted
+        if not self.value.links and file is self.value.file and self._free_of(file.scope(node), wanted):
+            return wanted
         if wanted not in taken:
             return wanted
         return next(name for name in (wanted + "_" * n for n in range(1, 99)) if name not in taken)
@@ -178,7 +180,7 @@ class Threading:
         self._aliases[key] = form
         check_named(self.files, name)
         if home is file.top:
-            self._check_exported(file, name)
+            check_exported(self.files, file, name)
         sites: list[Site] = []
         for use in self.files.of_name(file, home, name):
             sites += self.follow(use, form)
@@ -189,41 +191,63 @@ class Threading:
         file, node = use.file, use.node
         parent = file.parents[node]
         if isinstance(parent, ast.Call) and parent.func is node:
-            return self._site(Site(file, parent, form))
+            return self.site(Site(file, parent, form))
         if isinstance(parent, ast.keyword):
             parent = file.parents[parent]
         if isinstance(parent, ast.Call):
             return self._given(use, parent, form)
         if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) and parent.value is node:
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-            if len(targets) == 1 and isinstance(targets[0], ast.Attribute):
+            if len(targets) == 1 and isinstance(targets[0], ast.Attribute | ast.Subscript):
                 kept = f"The function is kept in `{ast.unparse(targets[0])}`, so that its calls cannot be seen."
                 return self._bound(use, form, kept)
-            sites = [site for target in targets for site in self._assigned(file, target, form)]
+            sites = [site for target in targets for site in self.assigned(file, target, form)]
             return sites + (self.follow(Use(file, parent), form) if isinstance(parent, ast.NamedExpr) else [])
         if isinstance(parent, ast.Attribute):
             return self._attribute(file, parent, form)
         if isinstance(parent, ast.Expr):
             return []
+        target = beside(file, parent, node)
+        if target is not None:
+            return self.assigned(file, target, form)
         if isinstance(parent, ast.List | ast.Tuple) and isinstance(file.parents[parent], ast.Call):
             given = given_to(file, file.parents[parent], parent)  # branches of a switch
             if given is not None and given.kind == "body":
-                return self._site(Site(file, node, form, forward=True))
+                return self.site(Site(file, node, form, forward=True))
         return self._bound(use, form, f"`{_short(file, node)}` {_fate(parent)}, so that its calls cannot be seen.")
 
     def _bound(self, use: Use, form: Form, otherwise: str) -> list[Site]:
-        """The callable is stored or returned: where it is only called afterwards, it is bound to the value there."""
-        if form.keyword is None or not Escapes(self.files, self.compiled).only_called(use):
-            raise use.file.refuse(otherwise, use.node)
-        if form.index is not None and not form.exact:
-            raise use.file.refuse(otherwise, use.node)
-        if self.value.changes:
-            reason = f"`{self.value.text}` would be bound once, where the function is stored, and not at each call."
-            raise use.file.refuse(reason, use.node)
-        self.visible.check_made(use.file, use.node)
-        return self._site(Site(use.file, use.node, form, bind=True))
+        """The callable is stored or returned: it is bound there if it is only called afterwards, or its calls change."""
+        file, node, changes = use.file, use.node, self.value.changes
+        named = form.keyword is not None and (form.index is None or form.exact or not self.by_keyword)
+        if (form.exact if changes else named) and Escapes(self.files, self.compiled).only_called(use):
+            if changes and is_steady(file, node):
+                return self.site(Site(file, node, form, forward=True))
+            if changes:
+                raise file.refuse(f"`{self.value.text}` would be bound once, where the function is stored.", node)
+            if form.index is not None and not form.exact:
+                raise file.refuse(otherwise, node)  # it can be bound once the parameter is given by name only
+            self.visible.check_made(file, node)
+            return self.site(Site(file, node, form, bind=True))
+        sites = self._taken_out(use, form)
+        if sites is None:
+            raise file.refuse(otherwise, node)
+        return sites
 
-    def _assigned(self, file: File, target: ast.expr, form: Form) -> list[Site]:
+    def _taken_out(self, use: Use, form: Form) -> list[Site] | None:
+        """Follows the callable to where it is taken out of what it is stored in; None where that cannot be seen."""
+        stored = use.file.parents[use.node]
+        target = stored.targets[0] if isinstance(stored, ast.Assign) else None
+        if not isinstance(target, ast.Attribute):
+            return self.contained.sites(use, form)
+        uses = uses_of_attribute(self.files, use.file, target)
+        return None if uses is None else [site for each in uses for site in self.follow_kept(each, form)]
+
+    def follow_kept(self, use: Use, form: Form) -> list[Site]:
+        """Follows the callable as an attribute of an object."""
+        return self.follow(use, form)
+
+    def assigned(self, file: File, target: ast.expr, form: Form) -> list[Site]:
         if not isinstance(target, ast.Name):
             raise file.refuse(
                 f"The function is kept in `{ast.unparse(target)}`, so that its calls cannot be seen.", target
@@ -246,7 +270,7 @@ class Threading:
             after = file.parents[parent]
             compiled = isinstance(after, ast.Attribute) and after.attr == "compile"
             if node.attr == "eval_shape" or (isinstance(after, ast.Attribute) and not compiled):
-                return self._site(Site(file, parent, form))
+                return self.site(Site(file, parent, form))
         raise file.refuse(f"`.{node.attr}` of the function is used here.", node)
 
     def _given(self, use: Use, call: ast.Call, form: Form) -> list[Site]:
@@ -254,14 +278,19 @@ class Threading:
         file, node = use.file, use.node
         given = given_to(file, call, node)
         if given is None:
-            raise file.refuse(
-                f"`{_short(file, node)}` is given to `{_short(file, call.func)}`, whose use of it cannot be seen.", node
-            )
+            reason = f"is given to `{_short(file, call.func)}`, whose use of it cannot be seen."
+            return self._bound(use, form, f"`{_short(file, node)}` {reason}")
+        if given.kind == "call" and is_own_method(self.files, file, call):
+            raise file.refuse(f"It cannot be seen what `{_short(file, call.func)}` does with the function.", node)
         if given.kind == "call":
-            return self._site(Site(file, call, form if given.keywords else replace(form, keyword=None), given.first))
+            return self.site(Site(file, call, form if given.keywords else replace(form, keyword=None), given.first))
         if given.kind == "body":
-            by_name = not form.exact and form.index is None and form.keyword is not None
-            return self._site(Site(file, node, form, forward=not by_name, bind=by_name))
+            by_name = form.keyword is not None and (form.index is None and not form.exact)
+            if given.kept == "elsewhere" or (given.kept and not is_steady(file, node)):
+                by_name = form.keyword is not None and (form.index is None or form.at_end)
+                if not by_name:
+                    raise file.refuse("The function is called later than it is given here.", node)
+            return self.site(Site(file, node, form, forward=not by_name, bind=by_name))
         if given.kind == "partial":
             return self._partial(file, call, form)
         application = applied_by(file, call, node)
@@ -279,8 +308,7 @@ class Threading:
 
     def _after(self, application: Application, form: Form) -> Form:
         """The form of a transformed function."""
-        mapped = any(option in _MAPPED for option in application.transform.per_argument)
-        return replace(form, keyword=None) if mapped else form
+        return replace(form, keyword=None) if takes_no_keyword(application) else form
 
     def _partial(self, file: File, call: ast.Call, form: Form) -> list[Site]:
         bound = call.args[1:]
@@ -297,7 +325,7 @@ class Threading:
             raise file.refuse("The new argument can be given neither by position nor by name here.", call)
         return self.follow(Use(file, call), replace(form, index=index, names=names))
 
-    def _site(self, site: Site) -> list[Site]:
+    def site(self, site: Site) -> list[Site]:
         if site.forward and not site.form.exact:
             raise site.file.refuse("A function that adds the argument cannot be written for this signature.", site.node)
         self.sites.append(site)
@@ -347,14 +375,6 @@ class Threading:
             for binding in file.bindings(home, key[1]):
                 if binding.node not in known:
                     raise file.refuse(f"`{key[1]}` is also bound to something else here.", binding.node)
-
-    def _check_exported(self, file: File, name: str) -> None:
-        for other, local in self.files.handed_on(file, name):
-            for binding in other.bindings(other.top, "__all__"):
-                for constant in ast.walk(other.statement(binding.node)):
-                    if isinstance(constant, ast.Constant) and constant.value == local:
-                        reason = f"`{local}` is exported in `__all__`, so that its calls cannot all be seen."
-                        raise other.refuse(reason, constant)
 
 
 def _count(sites: list[Site], form: Form) -> int | None:

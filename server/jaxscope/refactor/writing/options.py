@@ -51,12 +51,10 @@ class OptionShift:
             raise self._refuse(f"`{_short(name)}` has derivative rules whose signature would have to change too.")
         if application.unclear is not None:
             raise self._refuse(f"An option of `{_short(name)}` is given in a way that cannot be read.")
-        if application.option("abstracted_axes") is not None:
-            raise self._refuse("`abstracted_axes` follows the signature.")
         if self.index is None:
             self._check_keyword()
             return []
-        edits = self._shifted(self.index)
+        edits = self._shifted(self.index) + self._abstracted(self.index)
         if edits and application.shared:
             raise self._refuse("The options are written for several functions.")
         return edits
@@ -76,10 +74,23 @@ class OptionShift:
         return self.file.refuse(reason, self.application.result)
 
     def _check_keyword(self) -> None:
+        if self.application.option("abstracted_axes") is not None and takes_no_keyword(self.application):
+            raise self._refuse("With `abstracted_axes` no argument can be given by name.")
         for option in self.application.transform.per_argument:
             if option in _MAPPED or self.application.option(option) is not None:
                 name = _short(self.application.transform.name)
                 raise self._refuse(f"`{name}` with `{option}` takes no unmapped argument by name.")
+
+    def _abstracted(self, index: int) -> list[Edit]:
+        """No axis of the new argument is abstracted. Without an entry for each argument, one holds for all."""
+        value = self.application.option("abstracted_axes")
+        if value is None or (isinstance(value, ast.Constant) and value.value is None):
+            return []
+        written = Written(self.files, self.file, value)
+        node = written.node
+        if not isinstance(node, ast.Tuple) or not all(isinstance(entry, ast.Dict | ast.Tuple) for entry in node.elts):
+            raise self._refuse("`abstracted_axes` is not written as one entry for each argument.")
+        return written.edits(self._grown("abstracted_axes", node, index, "{}"))
 
     # ------------------------------------------------------------ positions
 
@@ -173,6 +184,13 @@ class OptionShift:
                 if name.endswith(".PartitionSpec") or name == "jax.P":
                     return f"{self.layout.source(node.func)}()"
         raise self._refuse("`in_specs` names no `PartitionSpec`, so that a replicated one cannot be written.")
+
+
+def takes_no_keyword(application: Application) -> bool:
+    """Does an option make JAX refuse arguments by name, or not give them to the function as they are?"""
+    axes = application.option("abstracted_axes")
+    mapped = any(option in _MAPPED for option in application.transform.per_argument)
+    return mapped or (axes is not None and not (isinstance(axes, ast.Constant) and axes.value is None))
 
 
 def add_option(file: File, application: Application, text: str) -> list[Edit]:
