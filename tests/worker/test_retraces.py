@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from jaxscope_worker.wire import recording as wire
+from jaxscope_worker.wire.retracing import Retraced
+from recorded import recorded
 
 from support import trace, write
 
@@ -105,9 +108,22 @@ def test_reasons_agree_with_jax(name: str, tmp_path: Path) -> None:
     text = _program(name)
     reply = trace(tmp_path / "ours", {"program.py": text}, entries=("main",))
     assert reply.failure is None
-    seen = [one for one in reply.retraced if one.function.rpartition(".")[2] == "f"]
+    kept = recorded(tmp_path / "kept", text + "\n\nmain()\n")
+    last = {event.id: event.retraced for event in kept.all(wire.CallCounted)}
     logged = _said_by_jax(tmp_path / "theirs", text)
-    assert sum(one.traces for one in seen) == len(logged) == 2
+    assert len(logged) == 2
+    seen = [one for one in reply.retraced if one.function.rpartition(".")[2] == "f"]
+    assert sum(one.traces for one in seen) == 2
+    (cause,) = _agree(name, seen, logged)
+    # A call that has a function's first trace only is not written.
+    of_run = [one for one in last.values() if one.function.rpartition(".")[2] == "f"]
+    assert [(one.traces, one.times, one.source) for one in of_run] == [(1, (1,), "recorded")]
+    assert of_run[0].compile_seconds is not None
+    assert _agree(name, of_run, logged) == [cause]
+
+
+def _agree(name: str, seen: list[Retraced], logged: list[str]) -> list[str]:
+    """The one reason for the second trace, which is JAX's own."""
     (cause,) = [cause for one in seen for cause in one.causes]
     assert re.search(PROGRAMS[name][2], cause)
     _, why = logged
@@ -126,6 +142,7 @@ def test_reasons_agree_with_jax(name: str, tmp_path: Path) -> None:
     else:
         assert "unavailable" in why or " id=" in why, why
         assert "unavailable" in why or cause.startswith("a new function object")
+    return [cause]
 
 
 LOOP = """
@@ -167,6 +184,51 @@ def test_traces_are_counted_by_call(tmp_path: Path) -> None:
     (new,) = [one for one in reply.retraced if one.at.line == anew]
     assert new.causes == ("a new function object with the same signature",)
     assert new.seconds > 0
+
+
+ALIKE = """
+    import jax
+    import jax.numpy as jnp
+
+
+    def main():
+        x = jnp.ones(2)
+        for _ in range(3):
+            jax.jit(lambda x: x + 1)(x), jax.jit(lambda x: x / 2)(x), jax.jit(lambda x: (lambda: x * 3)())(x)
+        é = [jax.jit(lambda x: x), jax.jit(lambda x: x)]
+        é[0](x), é[1](x)
+        for n in range(2):
+            def step(x):
+                return x + 1
+            jax.jit(step)(x)
+
+            def step(x):
+                return x + 2
+            jax.jit(step)(x)
+
+
+    main()
+"""
+
+
+def test_functions_that_share_a_name_and_a_line_are_counted_apart(tmp_path: Path) -> None:
+    found = recorded(tmp_path, ALIKE)
+    lines = (tmp_path / "project/program.py").read_text().splitlines()
+    last = {event.id: event.retraced for event in found.all(wire.CallCounted)}
+    seen = [(one.line, one.column, one.traces) for one in last.values()]
+    loop = next(number for number, line in enumerate(lines, 1) if "x + 1)(x)" in line)
+    columns = [match.end() + 1 for match in re.finditer(r"jax\.jit\(", lines[loop - 1])]
+    assert len(columns) == 3
+    known = sys.version_info >= (3, 11)
+    assert [one for one in seen if one[0] == loop] == [(loop, column if known else None, 3) for column in columns]
+    defs = [number for number, line in enumerate(lines, 1) if "def step" in line]
+    assert [one for one in seen if one[0] in defs] == [(line, 0, 2) for line in defs]
+    # Those of one text cannot be told apart before Python 3.11: there they are one, which is traced twice.
+    same = next(number for number, line in enumerate(lines, 1) if "é = [" in line)
+    assert [one for one in seen if one[0] == same] == ([] if known else [(same, None, 2)])
+    events = [event.function for event in found.all(wire.Recorded) if event.function.line == same]
+    written = [match.start() + 1 for match in re.finditer("lambda", lines[same - 1])]
+    assert [one.column for one in events] == (written if known else [None])
 
 
 def test_what_jax_has_already_is_no_trace(tmp_path: Path) -> None:

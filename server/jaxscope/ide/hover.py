@@ -1,4 +1,4 @@
-"""The hover on a traced function, a captured name or a finding, as Markdown. It shows what is known, without waiting."""
+"""The hover on a traced function, a captured name or a finding, as Markdown; of what is known, without waiting."""
 
 from __future__ import annotations
 
