@@ -27,6 +27,7 @@ from jaxscope.cli.report import (
 from jaxscope.cli.settings import Settings, settings_for
 from jaxscope.cli.targets import Target, shown_path
 from jaxscope.ide.workspace import Workspace
+from jaxscope.rules.base import Judgement
 from jaxscope.source.files import not_python, parses
 from jaxscope.tracing.locations import project_root
 from jaxscope.tracing.planning import entry_names, plan
@@ -53,6 +54,8 @@ class Group:
     skipped: dict[str, str] = field(default_factory=dict)
     """Why a file was not run, by path."""
     hello: Hello | None = None
+    muted: bool = False
+    """Is what the program prints left out, since it has been printed once?"""
     _pool: Pool | None = None
 
     def __post_init__(self) -> None:
@@ -66,8 +69,14 @@ class Group:
         """The workers, made at the first call."""
         if self._pool is None:
             interpreter = find_interpreter(self.settings.config.interpreter, self.root, os.getcwd())
-            self._pool = Pool(interpreter, self.settings.config, root=os.getcwd(), log=log, spare=spare, give_up=False)
+            self._pool = Pool(
+                interpreter, self.settings.config, root=os.getcwd(), log=self._hear, spare=spare, give_up=False
+            )
         return self._pool
+
+    def _hear(self, line: str) -> None:
+        if not self.muted:
+            log(line)
 
     def close(self) -> None:
         """Ends the workers."""
@@ -132,8 +141,27 @@ class Group:
             errors.append(failure_row(path, session))
 
     def _take(self, session: Session) -> None:
-        self.hello = session.evidence.hello
-        self.workspace.set_evidence(session.evidence.path, session.evidence)
+        evidence = session.evidence
+        self.hello = evidence.hello
+        self.workspace.set_evidence(evidence.path, evidence)
+        if self.entries:
+            self._reach(dict.fromkeys(item.path for item in evidence.reply.functions))
+
+    def _reach(self, paths: Iterable[str]) -> None:
+        """Takes in the project's files whose functions a run compiled, so that what it showed of them is told."""
+        known = {target.path for target in self.targets}
+        self.targets += [
+            Target(path, named=False, relevant=True, reached=True)
+            for path in paths
+            if path not in known and project_root(path, os.getcwd()) == self.root
+        ]
+
+    def judgement(self, target: Target) -> Judgement:
+        """What there is to say of a file: all, or what a run showed."""
+        found = self.workspace.judgement(target.path)
+        if not target.reached:
+            return found
+        return Judgement(tuple(item for item in found.findings if item.evidence != "static"), found.refuted)
 
     def to_trace(self) -> list[Target]:
         """The files that there is a reason to run."""
@@ -175,7 +203,7 @@ class Group:
         problems = tuple(
             ErrorRow(target.path, problem.range.start.line, "syntax", problem.message) for problem in module.problems
         )
-        judgement = self.workspace.judgement(target.path)
+        judgement = self.judgement(target)
         unasked = self.skipped.get(target.path) or self._unasked(target.path)
         return FileReport(
             target.path,
@@ -184,6 +212,7 @@ class Group:
             tuple(
                 function_row(facts, unasked, self.workspace.reply(target.path))
                 for facts in self.workspace.functions(target.path)
+                if facts.traced or not target.reached
             ),
             (*problems, *self.errors.get(target.path, ())),
         )

@@ -117,6 +117,7 @@ class _Fixer:
             wanted = self._group.to_trace()
             self._group.pool(spare=True)
             self._group.trace(wanted, lambda: None)
+            self._group.muted = True
             self._stop_on_errors([target.path for target in wanted])
         found = self._findings()
         self._standing = list(found)
@@ -243,7 +244,7 @@ class _Fixer:
             finding
             for target in self._group.targets
             if target.relevant
-            for finding in self._workspace.judgement(target.path).findings
+            for finding in self._group.judgement(target).findings
             if finding.rule == options.rule
             and options.function in (None, finding.function)
             and options.name in (None, finding.name)

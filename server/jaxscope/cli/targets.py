@@ -27,6 +27,8 @@ class Target:
     """Can there be anything to say of it? Files that never mention JAX are not read closely."""
     compiles: bool = True
     """Can it have findings of its own, without a trace? Files that compile nothing are not parsed."""
+    reached: bool = False
+    """Is it here only since a run that was asked for came to it? Then nothing counts but what that run showed."""
 
 
 def targets(paths: Sequence[str]) -> list[Target]:

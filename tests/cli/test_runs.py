@@ -1,0 +1,89 @@
+"""What a run of the program shows of files that were not named, and how often it runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from run_cli import jaxscope
+
+HELPER = """import jax
+import jax.numpy as jnp
+
+TABLE = jnp.ones((600, 600))
+UNUSED = jnp.ones((600, 600))
+
+
+@jax.jit
+def project(x):
+    return x @ TABLE
+
+
+@jax.jit
+def never(x):
+    return x @ UNUSED
+"""
+MAIN = """import jax
+import jax.numpy as jnp
+
+import helper
+
+A = jnp.ones((600, 600))
+B = jnp.ones((600, 600))
+
+
+@jax.jit
+def first(x):
+    return x @ A
+
+
+@jax.jit
+def second(x):
+    return x @ B
+
+
+def main():
+    print("running", flush=True)
+    return helper.project(second(first(jnp.ones((2, 600)))))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "main.py").write_text(MAIN)
+    return tmp_path
+
+
+def test_another_file_that_the_run_comes_to(program: Path) -> None:
+    done = jaxscope("check", "--run", "main", "--format", "json", "main.py", cwd=program)
+    said = json.loads(done.out)
+    found = {(item["path"], item["name"]) for item in said["findings"]}
+    assert found == {("main.py", "A"), ("main.py", "B"), ("helper.py", "TABLE")}
+    assert said["files"] == ["main.py", "helper.py"]
+    assert {item["function"] for item in said["functions"]} == {"first", "second", "project"}
+
+
+def test_no_other_file_unless_a_run_was_asked_for(program: Path) -> None:
+    done = jaxscope("check", "--trace", "--format", "json", "main.py", cwd=program)
+    assert {item["path"] for item in json.loads(done.out)["findings"]} == {"main.py"}
+
+
+def test_a_file_that_was_named_is_told_of_wholly_and_once(program: Path) -> None:
+    done = jaxscope("check", "--run", "main", "--format", "json", ".", cwd=program)
+    found = sorted((item["path"], item["name"]) for item in json.loads(done.out)["findings"])
+    assert found == [("helper.py", "TABLE"), ("helper.py", "UNUSED"), ("main.py", "A"), ("main.py", "B")]
+
+
+def test_a_fix_goes_where_the_run_went(program: Path) -> None:
+    done = jaxscope("fix", "--run", "main", "--rule", "captured-array", "--name", "TABLE", "main.py", cwd=program)
+    assert done.status == 0, done.err
+    assert "def project(x, TABLE):" in (program / "helper.py").read_text()
+    assert "helper.project(second(first(jnp.ones((2, 600)))), helper.TABLE)" in (program / "main.py").read_text()
+
+
+def test_what_the_program_prints_is_shown_once(program: Path) -> None:
+    done = jaxscope("fix", "--run", "main", "--rule", "captured-array", "main.py", cwd=program)
+    assert done.err.splitlines().count("running") == 1
+    assert "def first(x, A):" in (program / "main.py").read_text(), done.out
