@@ -291,6 +291,21 @@ def test_the_hover_and_the_panel_show_it(tmp_path: Path) -> None:
     model = panel(workspace, path, "total", None, Situation())
     rows = [(row.line, row.evidence, row.message) for row in model.findings if row.rule == "retrace"]
     assert rows == [(line, "recorded", finding.message)]
+    assert hover(workspace, path, Position(line, 5), Situation(), Style(lambda title, link: "", False)) is None
     new = line_of(tmp_path, "jax.jit(lambda")
     site = hover(workspace, path, Position(new, 10), Situation(), Style(lambda title, link: "", False))
     assert site is not None and "traced again 3 times: a new function object" in site.markdown
+
+
+def test_too_little_for_a_finding_is_told_in_the_hover(tmp_path: Path) -> None:
+    write(tmp_path, train_py=TRAIN)
+    record(tmp_path, "train.py", "one", "word")
+    path, line = str(tmp_path / "train.py"), line_of(tmp_path, " total(jnp")
+    workspace = Workspace(str(tmp_path), Config())
+    assert not [one for one in workspace.findings(path) if one.range.start.line == line]
+    column = (tmp_path / "train.py").read_text().splitlines()[line - 1].index("total") + 2
+    shown = hover(workspace, path, Position(line, column), Situation(), Style(lambda title, link: "", False))
+    assert shown is not None
+    said, why = shown.markdown.splitlines()
+    assert re.fullmatch(r"`total` was traced 2 times here in the recorded run, \d+ m?s compiling again:", said)
+    assert why == "- new shape of x: f32[3] → f32[4]"

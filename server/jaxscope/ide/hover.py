@@ -10,7 +10,7 @@ from jaxscope.ide.functions import FunctionFacts
 from jaxscope.ide.jaxpr import first_equations
 from jaxscope.ide.lens import Link, cost_texts, signature_text
 from jaxscope.ide.numbers import format_bytes, format_count, short_type
-from jaxscope.ide.recorded import counted, when
+from jaxscope.ide.recorded import counted, counted_at, when
 from jaxscope.ide.situation import Situation
 from jaxscope.ide.workspace import Workspace
 from jaxscope.rules.finding import Finding
@@ -44,7 +44,7 @@ class Hover:
 
 
 def hover(workspace: Workspace, path: str, position: Position, situation: Situation, style: Style) -> Hover | None:
-    """What is known at a position; None when there is neither a traced function nor a finding that needs words."""
+    """What is known at a position: of a traced function, a finding that needs words, or a call that was recorded."""
     here = [finding for finding in workspace.findings(path) if finding.range.contains(position)]
     for finding in here:
         if finding.array:
@@ -54,6 +54,8 @@ def hover(workspace: Workspace, path: str, position: Position, situation: Situat
     facts = _traced_at(workspace, path, position)
     if facts is not None:
         return Hover("\n\n---\n\n".join((*said, function_markdown(workspace, facts, situation, style))), None)
+    if not here and (counted := counted_at(workspace, path, position)):
+        return Hover(counted, None)
     return Hover("\n\n---\n\n".join(said), here[0].range) if said else None
 
 

@@ -9,8 +9,10 @@ from jaxscope.ide.numbers import format_count, format_seconds
 from jaxscope.ide.panel_model import OnlyRecorded
 from jaxscope.ide.situation import Situation
 from jaxscope.ide.workspace import Workspace
+from jaxscope.text.span import Position, Range
 from jaxscope.tracing.evidence import Evidence, text_hash
 from jaxscope.tracing.recorded_runs import Seen
+from jaxscope.worker.jaxscope_worker.wire.messages import Place
 
 _ALL = "Shapes and constants are those of a recorded run."
 
@@ -72,6 +74,31 @@ def when(evidence: Evidence) -> str:
     """When it ran: `14:02:11`, with the date where it was not today."""
     then = time.localtime(evidence.traced_at)
     return time.strftime("%H:%M:%S" if then[:3] == time.localtime()[:3] else "%Y-%m-%d %H:%M", then)
+
+
+def counted_at(workspace: Workspace, path: str, position: Position) -> str:
+    """What the recorded run counted at a call there that had something traced again, as Markdown; may be too little for
+    a finding."""
+    reply = workspace.recorded(path)
+    found = []
+    for one in reply.reply.retraced if reply else ():
+        if one.causes and one.at.path == path and _covers(one.at, position):
+            compiling = one.compile_seconds
+            cost = f", {format_seconds(compiling)} compiling again" if compiling is not None else ""
+            times = format_count(one.traces, "time")
+            found.append(f"`{one.function}` was traced {times} here in the recorded run{cost}:")
+            found += [
+                f"- {cause}" + (f" ({format_count(count, 'trace')})" if count > 1 else "")
+                for cause, count in zip(one.causes, one.times, strict=True)
+            ]
+    return "\n".join(found)
+
+
+def _covers(at: Place, position: Position) -> bool:
+    """Python before 3.11 knows the line only."""
+    if at.column is None or at.end_line is None or at.end_column is None:
+        return at.line == position.line
+    return Range(Position(at.line, at.column), Position(at.end_line, at.end_column)).contains(position)
 
 
 def counted(seen: Seen) -> str:

@@ -18,7 +18,7 @@ x = jnp.pad(x, [(0, length - len(x))] + [(0, 0)] * (x.ndim - 1))
 Lengths up to 1,000 then lead to 11 traces at most. In the function, `jnp.where` with the mask leaves out what is not
 real; a mean divides by `mask.sum()`."""
 _LAST = """\
-Only the last batch is shorter. Leave it out where a step more or less does not matter (`drop_remainder=True`,
+Where only the last batch is shorter, leave it out if a step more or less does not matter (`drop_remainder=True`,
 `drop_last=True`), or pad it to the length of the others, with a mask of what is real:
 
 ```python
