@@ -122,7 +122,7 @@ def _of_capture(model: FileModel, capture: Capture, dtype: str, becomes: Narrowe
     level: Severity = "warning" if becomes.changes else "hint"
     narrow = narrowed(dtype, False)
     shown = f": {becomes.before} becomes {becomes.after}" if becomes.before else ""
-    place = capture.at.place
+    place = (capture.first or capture.at).place
     return Finding(
         NAME,
         level,

@@ -50,6 +50,8 @@ class Capture:
     """The container that it was taken out of by a known key, as written there."""
     also: list[Mark] = field(default_factory=list)
     """Further reads in the same file."""
+    first: Mark | None = None
+    """The first of several reads, also one of which NumPy leaves no more than a part."""
 
     @property
     def stale(self) -> bool:

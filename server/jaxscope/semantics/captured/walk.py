@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jaxscope.semantics.captured.capture import Mark
 from jaxscope.semantics.captured.listing import CaptureList, written
+from jaxscope.semantics.captured.objects import CapturedObjects, hashable
 from jaxscope.semantics.captured.origin import Origin
 from jaxscope.semantics.captured.parameters import OutsideParameters, all_tracers
 from jaxscope.semantics.captured.visits import Found, TracedCode, Visits
@@ -33,11 +34,12 @@ from jaxscope.semantics.evaluation.values import (
     PartialValue,
     Sequence,
     Transformed,
+    Tree,
     Value,
     leaves,
 )
 from jaxscope.semantics.names.scopes import Read, Scope, facts_of
-from jaxscope.semantics.vocabulary import METADATA, transform
+from jaxscope.semantics.vocabulary import METADATA, Transform, transform
 
 if TYPE_CHECKING:
     from jaxscope.semantics.model import FileModel
@@ -56,6 +58,7 @@ class Walk:
         self.visits = Visits(compiled, chunk, ev.clean)
         self.lexical = set(site.function.walk())
         self.outside = OutsideParameters(ev, site, self.list, self.origin)
+        self.objects = CapturedObjects(ev, self.list, self.origin)
         self.custom: list[Transformed] = []
         """Functions with derivatives of their own that were met."""
 
@@ -104,9 +107,13 @@ class Walk:
     def _walk(self, scope: Scope, frame: Frame) -> None:
         self.ev.look_at(scope)
         self.visits.step(scope, None)
-        for read in scope.reads:
-            if not branches.never_runs(self.ev, read.block, scope, frame):
-                self._read(read, scope, frame)
+        callables = [
+            self._read(read, scope, frame)
+            for read in scope.reads
+            if not branches.never_runs(self.ev, read.block, scope, frame)
+        ]
+        for one in filter(None, callables):  # the objects that are handed to them have been met
+            self._follow(*one, scope, frame)
         for call, block in scope.calls:
             if not branches.never_runs(self.ev, block, scope, frame):
                 self._call(call, scope, frame)
@@ -130,30 +137,38 @@ class Walk:
         return bool(reads) and all(self._for_shapes(read.node, read.scope, frame) for read in reads)
 
     def _for_shapes(self, node: ast.expr, scope: Scope, frame: Frame) -> bool:
-        call = facts_of(scope.chunk).parents.get(id(node))
-        if not isinstance(call, ast.Call) or call.func is node:
-            return False
-        callee = self.ev.evaluate(call.func, scope, frame)
-        entry = transform(callee.name) if isinstance(callee, External) else None
+        entry = self._given_to(node, scope, frame)
         return entry is not None and entry.traces_only
 
-    def _read(self, read: Read, scope: Scope, frame: Frame) -> None:
+    def _given_to(self, node: ast.expr, scope: Scope, frame: Frame) -> Transform | None:
+        """The transform that `node` is an argument of."""
+        call = facts_of(scope.chunk).parents.get(id(node))
+        if not isinstance(call, ast.Call) or call.func is node:
+            return None
+        callee = self.ev.evaluate(call.func, scope, frame)
+        return transform(callee.name) if isinstance(callee, External) else None
+
+    def _read(self, read: Read, scope: Scope, frame: Frame) -> tuple[ast.expr, Value] | None:
+        """Takes down what is captured there; gives what may be called, to be followed."""
         owner = self.ev.owner(read.name, scope)
         if owner is None:
-            return
+            return None
         value = self.ev.evaluate(read.node, scope, frame)
         if value is UNKNOWN or value is TRACER:
-            return
+            return None
         via = self._how(read, owner, scope, frame)
         node, value, rest, container = self._descend(read, value, scope, frame)
+        if via is not None:
+            self.objects.meet(read, node, value, via, frame)
         if isinstance(value, (FunctionValue, Transformed, PartialValue, Instance)):
-            self._follow(node, value, scope, frame, rest)
-        elif via is None:
+            return None if rest else (node, value)
+        if via is None:
             self._made(read, value, owner, scope, frame)
         elif not (rest and isinstance(rest[0], ast.Attribute) and rest[0].attr in METADATA):
             stays = purity.what_stays(self.ev, node, value, scope, frame)
             if stays is not None and next(leaves(stays), None) is not None:
                 self._report(read, node, stays, (via, container), frame)
+        return None
 
     def _how(self, read: Read, owner: Scope, scope: Scope, frame: Frame) -> str | None:
         """How the name got into traced code; None when it is the traced code's own."""
@@ -187,7 +202,7 @@ class Walk:
                 return node, value, rest, container
             if isinstance(link, ast.Subscript):
                 key = self.ev.evaluate(link.slice, scope, frame)
-                if not isinstance(value, (Sequence, Mapping)) or not isinstance(key, Const):
+                if not isinstance(value, (Sequence, Mapping, Tree)) or not isinstance(key, Const):
                     return node, value, rest, container
                 container = container or (written(scope.chunk, node), Mark(scope.chunk, node))
             after = self.ev.evaluate(link, scope, frame)
@@ -198,14 +213,15 @@ class Walk:
 
     # -- functions that traced code calls or passes on
 
-    def _follow(self, node: ast.expr, value: Value, scope: Scope, frame: Frame, rest: tuple[ast.expr, ...]) -> None:
-        if rest:
-            return
+    def _follow(self, node: ast.expr, value: Value, scope: Scope, frame: Frame) -> None:
         parent = facts_of(scope.chunk).parents.get(id(node))
         given: Given | None = None
         if isinstance(parent, ast.Call) and parent.func is node:
             given = arguments(self.ev, parent, scope, frame)
-        elif isinstance(value, Instance) or self._for_shapes(node, scope, frame):
+        elif (entry := self._given_to(node, scope, frame)) is not None:
+            if entry.traces_only:
+                return
+        elif isinstance(value, Instance):
             return
         self._enter(value, given, frame)
 
@@ -229,7 +245,7 @@ class Walk:
         self.custom += custom
         self.visits.doubts += len(custom)
         scope = function.scope
-        key = (scope, function.frame, _hashable(function.bound))
+        key = (scope, function.frame, hashable(function.bound))
         if function.frame.traced and scope in self.lexical:
             return
         if self.visits.is_compiled(scope):
@@ -245,7 +261,7 @@ class Walk:
             values = bind(self.ev, scope, given, function.frame, function.bound)
             values = {name: _not_made(item) for name, item in values.items()}
         inner = Frame(scope, function.frame.model, function.frame, values, traced=True, depth=frame.depth + 1)
-        memory = _hashable((scope, function.frame, tuple(values.items())))
+        memory = hashable((scope, function.frame, tuple(values.items())))
         self.visits.go(key, memory, partial(self._captures_nothing, inner, frame))
 
     def _captures_nothing(self, inner: Frame, outer: Frame) -> bool:
@@ -298,6 +314,8 @@ class Walk:
         scope = read.scope
         via, part_of = how
         name = written(scope.chunk, node)
+        if self.objects.take(read, node, value, frame):
+            return
         owner = self.ev.owner(read.name, scope)
         in_module = owner is None or owner.kind == "module"
         home = frame if owner is None or in_module else self.ev.frame_of(owner, frame)
@@ -328,11 +346,3 @@ def _first_name(bound: Mark) -> tuple[object, ...] | None:
 
 def _not_made(value: Value) -> Value:
     return replace(value, made=False) if isinstance(value, Array) and value.made else value
-
-
-def _hashable(value: object) -> object:
-    try:
-        hash(value)
-    except TypeError:
-        return id(value)
-    return value

@@ -10,6 +10,7 @@ from jaxscope.semantics.evaluation.annotations import annotated
 from jaxscope.semantics.evaluation.arguments import Given, arguments, bind, defaults
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.evaluation.values import (
+    SOMEWHERE,
     TRACER,
     UNKNOWN,
     Array,
@@ -24,6 +25,7 @@ from jaxscope.semantics.evaluation.values import (
     Scalar,
     Sequence,
     Transformed,
+    Tree,
     TupleType,
     Value,
     join,
@@ -70,10 +72,14 @@ def call_value(ev: Evaluator, callee: Value, given: Given, node: ast.AST, frame:
     if isinstance(callee, Transformed):
         if frame.traced:
             return TRACER
+        if callee.makes_variables:
+            return SOMEWHERE
         if callee.transform.name in ("jax.jit", "jax.experimental.pjit.pjit", "jax.checkpoint"):
             result = call_value(ev, callee.target, given, node, frame)
-            return result if isinstance(result, (Array, Sequence, Mapping)) else UNKNOWN
+            return result if isinstance(result, (Array, Sequence, Mapping, Tree)) else UNKNOWN
         return UNKNOWN
+    if isinstance(callee, Tree) and frame.traced:
+        return TRACER
     return TRACER if callee is TRACER else UNKNOWN
 
 

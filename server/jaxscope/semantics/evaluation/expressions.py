@@ -44,6 +44,7 @@ from jaxscope.semantics.evaluation.values import (
     Sequence,
     Tracer,
     Transformed,
+    Tree,
     Value,
     join,
 )
@@ -209,10 +210,12 @@ def attribute(ev: Evaluator, value: Value, name: str, frame: Frame) -> Value:
         return objects.attribute(ev, value, name)
     if isinstance(value, Array):
         return _array_attribute(ev, value, name, frame)
+    if isinstance(value, Tree):
+        return value.part(f".{name}")
     if isinstance(value, Sequence) and name in value.fields:
         return value.item(value.fields.index(name))
     if isinstance(value, Transformed) and value.holds(name):
-        return value
+        return value.member(name)
     if isinstance(value, PartialValue) and name == "func":
         return value.target
     if isinstance(value, Method) and value.name == "at[]":
@@ -259,6 +262,8 @@ def subscript(ev: Evaluator, value: Value, key: Value, frame: Frame) -> Value:
         return index(value, items)
     if isinstance(value, Method) and value.name == "at":
         return Method(value.owner, "at[]")
+    if isinstance(value, Tree) and isinstance(key, Const):
+        return value.part(f"[{key.value!r}]")
     return TRACER if value is TRACER else UNKNOWN
 
 

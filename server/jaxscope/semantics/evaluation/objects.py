@@ -198,7 +198,8 @@ def _attribute(ev: Evaluator, value: Instance | ClassValue, cls: ClassValue, nam
             if field is not None:
                 return annotated(ev, field.annotation, one.scope, frame)
     if name in LINEN_RUNNERS and isinstance(value, Instance) and _is_linen(ev, cls):
-        return Transformed(TRANSFORMS[f"{LINEN_MODULE}.apply"], attribute(ev, value, "__call__"), (), None, cls.frame)
+        entry = TRANSFORMS[f"{LINEN_MODULE}.apply"]
+        return Transformed(entry, attribute(ev, value, "__call__"), (), None, cls.frame).member(name)
     return UNKNOWN
 
 

@@ -21,6 +21,7 @@ from jaxscope.semantics.evaluation.values import (
     Scalar,
     Sequence,
     Transformed,
+    Tree,
     Value,
     join,
 )
@@ -57,7 +58,9 @@ def unpacked(value: Value, step: int) -> Value:
     if isinstance(value, Sequence):
         return value.item(step)
     if isinstance(value, Transformed) and value.transform.members:
-        return value
+        return value.member(value.transform.members[step]) if 0 <= step < len(value.transform.members) else UNKNOWN
+    if isinstance(value, Tree):
+        return value.part(f"[{step}]")
     return element(value) if isinstance(value, Array) else TRACER if value is TRACER else UNKNOWN
 
 
@@ -123,6 +126,7 @@ def is_none(value: Value, wanted: bool) -> Value:
     """`value is None`, or `is not`, as far as it is known."""
     if isinstance(value, Const):
         return Const((value.value is None) is wanted)
-    if isinstance(value, (Array, Sequence, Mapping, FunctionValue, Instance, ClassValue, Transformed, PartialValue)):
+    things = (Array, Sequence, Mapping, FunctionValue, Instance, ClassValue, Transformed, PartialValue, Tree)
+    if isinstance(value, things):
         return Const(not wanted)
     return Scalar("bool")

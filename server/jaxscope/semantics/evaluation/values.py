@@ -100,6 +100,29 @@ class Mapping(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Tree(Value):
+    """A pytree of a library's own kind, such as a layer: its arrays, each with how one gets there (`.layers[0].bias`).
+
+    An array at `""` is under some key, nobody knows which.
+    """
+
+    arrays: tuple[tuple[str, Array], ...]
+
+    def part(self, step: str) -> Value:
+        """What is at `.name` or `[key]`."""
+        found = [(path[len(step) :], array) for path, array in self.arrays if path.startswith(step)]
+        inside = tuple((path, array) for path, array in found if path == "" or path[0] in ".[")
+        if inside and inside[0][0] == "":
+            return inside[0][1]
+        hidden = tuple((path, array) for path, array in self.arrays if path == "" and step.startswith("["))
+        return Tree(inside or hidden) if inside or hidden else UNKNOWN
+
+
+SOMEWHERE = Tree((("", Array(None, None, "jax")),))
+"""Of which nothing is known but that it has arrays."""
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionValue(Value):
     """A function or lambda of the project with the frame that it was made in."""
 
@@ -192,6 +215,16 @@ class Transformed(Value):
         """Is it a pair of functions, and `name` one of them?"""
         return name in self.transform.members
 
+    def member(self, name: str) -> Transformed:
+        """The one called `name` of several functions that run the target."""
+        return replace(self, options=(*self.options, ("member", Const(name))))
+
+    @property
+    def makes_variables(self) -> bool:
+        """Is it the one of several functions that makes the arrays for the others?"""
+        given = self.option("member")
+        return isinstance(given, Const) and given.value.startswith("init")
+
 
 @dataclass(frozen=True, slots=True)
 class TupleType(Value):
@@ -214,7 +247,7 @@ def _join2(a: Value, b: Value) -> Value:
     if a == b:
         return a
     if isinstance(a, Const) and a.value is None:
-        return b if isinstance(b, (Array, Sequence, Mapping, Instance)) else UNKNOWN
+        return b if isinstance(b, (Array, Sequence, Mapping, Instance, Tree)) else UNKNOWN
     if isinstance(b, Const) and b.value is None:
         return _join2(b, a)
     if isinstance(a, Array) and isinstance(b, Array):
@@ -223,6 +256,8 @@ def _join2(a: Value, b: Value) -> Value:
         return Scalar(one if one == other else "float")
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls == b.cls:
         return Instance(a.cls, None, traced=a.traced or b.traced)
+    if isinstance(a, Tree) and isinstance(b, Tree):
+        return SOMEWHERE
     if isinstance(a, Mapping) and isinstance(b, Mapping) and [k for k, _ in a.items] == [k for k, _ in b.items]:
         items = tuple((key, _join2(x, y)) for (key, x), (_, y) in zip(a.items, b.items, strict=True))
         return Mapping(items, _join2(a.element, b.element))
@@ -252,6 +287,9 @@ def leaves(value: Value, prefix: str = "", depth: int = 0) -> Iterator[tuple[str
     """Arrays inside containers as (how one gets there, array, how many alike or None). Objects are not looked into."""
     if isinstance(value, Array):
         yield prefix, value, 1
+    elif isinstance(value, Tree):
+        for path, array in value.arrays:
+            yield prefix + path, array, 1 if path else None
     elif isinstance(value, Sequence) and depth < 5:
         if value.items is None:
             for path, array, count in leaves(value.element, f"{prefix}[0]", depth + 1):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics.evaluation import builtin_calls
 from jaxscope.semantics.evaluation.arguments import Given
-from jaxscope.semantics.evaluation.arrays import as_array, as_shape, reshaped
+from jaxscope.semantics.evaluation.arrays import Call, as_array, as_shape, reshaped
 from jaxscope.semantics.evaluation.dtypes import from_value, narrowed
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.evaluation.values import (
+    SOMEWHERE,
     TRACER,
     UNKNOWN,
     Array,
@@ -27,10 +28,12 @@ from jaxscope.semantics.evaluation.values import (
     Scalar,
     Sequence,
     Transformed,
+    Tree,
     TupleType,
     Value,
 )
 from jaxscope.semantics.library import functions as library
+from jaxscope.semantics.library import layers
 from jaxscope.semantics.library import random as library_random
 from jaxscope.semantics.vocabulary import LINEN_LIFTS, PARTIALS, Transform, transform, words
 
@@ -46,7 +49,7 @@ _SAME_SHAPE_NN = frozenset(
 )
 
 
-_FOLLOWED = ("jax", "numpy", "scipy", "builtins", "math", "copy", "types", "collections", "functools", "flax")
+_FOLLOWED = frozenset(words("jax numpy scipy builtins math copy types collections functools flax equinox"))
 """Packages of which some functions are known."""
 
 
@@ -72,6 +75,8 @@ def call_external(ev: Evaluator, name: str, given: Given, node: ast.AST, frame: 
             return UNKNOWN
         keywords = tuple(given.keywords.items())
         return PartialValue(name, given.args[0], tuple(given.args[1:]), keywords, node, frame)
+    if layers.is_known(name):
+        return TRACER if frame.traced else _layer(name, given, frame)
     module, _, tail = name.rpartition(".")
     if module == "builtins":
         return builtin_calls.call(ev, tail, given.args, given.keywords, frame)
@@ -86,6 +91,10 @@ def call_external(ev: Evaluator, name: str, given: Given, node: ast.AST, frame: 
     if module == "math":
         return _math(tail, given.args)
     return _array_call(ev, module, tail, given, frame)
+
+
+def _layer(name: str, given: Given, frame: Frame) -> Value:
+    return SOMEWHERE if given.starred else layers.call(name, Call(given.args, given.keywords, "jax", frame.model.x64))
 
 
 def _array_call(ev: Evaluator, module: str, tail: str, given: Given, frame: Frame) -> Value:
@@ -171,7 +180,7 @@ def _tree_map(ev: Evaluator, given: Given, node: ast.AST, frame: Frame) -> Value
         if first.items is None:
             return replace(first, element=inner(lambda tree: tree.any_item()))
         return replace(first, items=tuple(inner(lambda tree, n=n: tree.item(n)) for n in range(len(first.items))))
-    if first in (UNKNOWN, TRACER) or isinstance(first, Instance):
+    if first in (UNKNOWN, TRACER) or isinstance(first, (Instance, Tree)):
         return TRACER if TRACER in trees else UNKNOWN
     return ev.call(function, Given(list(trees), {}, False), node, frame)
 
