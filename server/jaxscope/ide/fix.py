@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from itertools import takewhile
 
@@ -228,23 +228,25 @@ def rejection(reply: VerifyReply | Failure, finding: Finding) -> str | None:
     """Why the change must not be written, as one sentence; None when nothing speaks against it."""
     if isinstance(reply, Failure):
         return None if reply.kind in ("unsupported", "no-jax") else _sentence(reply.message)
+    hoists = bool(fix_kinds.ARGUMENTS & _kinds([finding]))
     if not reply.imports:
         default = f"{finding.function} could no longer be imported"
-    elif _is_of("return-state", finding):
+    elif fix_kinds.OTHER_TYPES & _kinds([finding]):
         if reply.results_equal is not False:
-            return None  # the compiled function has more results, as it should
-        default = "what the program gives would be neither what it gave nor what it gives without `jit`"
-    elif reply.constant_gone is False:
+            return None
+        default = "what the program gives would be neither what it gave nor what it should be"
+    elif reply.constant_gone is False and hoists:
         default = f"`{finding.name}` would still be compiled into {finding.function}"
     elif reply.avals_equal is False:
         default = f"the output of {finding.function} would change its type"
-    elif reply.values_equal is False and all(offer.kind not in fix_kinds.RAISING for offer in finding.fixes):
+    elif reply.values_equal is False and not fix_kinds.RAISING & _kinds([finding]):
         default = f"the values that {finding.function} returns would change"
     elif reply.reuse is not None and reply.reuse.bytes == 0:
         return f"the compiled program would not reuse the memory of {_named(_donates(finding))}."
     else:
         return None
-    return _sentence(reply.detail or default)
+    stays = reply.constant_gone is False and not hoists  # and that is what the detail says
+    return _sentence(default if stays else reply.detail or default)
 
 
 def _is_of(kind: str, finding: Finding) -> bool:
@@ -279,6 +281,8 @@ def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], wh
     if not arguments:
         titles = dict.fromkeys(finding.fixes[0].title for finding in findings if finding.fixes)
         head = f"Done in {findings[0].function}: {'; '.join(titles)}."
+    elif len(names) == 1 and findings[0].via == "numpy-made-inside":
+        head = f"{names[0]} is no longer made by NumPy while {findings[0].function} is traced."
     else:
         what = (
             f"{names[0]} is now an argument" if len(names) == 1 else f"{len(names)} captured arrays are now arguments"
@@ -291,8 +295,7 @@ def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], wh
     if _is_of("donate", findings[0]) and reply.avals_equal:
         return f"{head} {_donated(reply)}"
     if not arguments or (reply.constant_gone is None and reply.results_equal):
-        seen = "Run again: results as they were, or as without `jit`." if fix_kinds.MENDING & _kinds(findings) else ""
-        seen = seen or f"Run again: {_output(reply)}."
+        seen = _seen(reply, _kinds(findings))
         return f"{head} {seen}" if reply.results_equal else f"{head} Not verified: no results were compared."
     if reply.constant_gone is None:
         return f"{head} Not verified: no shapes are known for {findings[0].function}."
@@ -312,6 +315,18 @@ def _donated(reply: VerifyReply) -> str:
 
 def _named(names: Sequence[str]) -> str:
     return " and ".join(f"`{name}`" for name in names)
+
+
+def _seen(reply: VerifyReply, kinds: Set[str]) -> str:
+    """What another run of the program showed."""
+    wanted = {fix_kinds.RESULTS.get(kind) for kind in kinds}
+    if "any" in wanted:
+        return "Run again: it runs, with 64 bits."
+    if "types" in wanted:
+        return "Run again: shapes and dtypes as they were; the numbers are others, as they should be."
+    if fix_kinds.MENDING & kinds:
+        return "Run again: results as they were, or as without `jit`."
+    return f"Run again: {_output(reply)}."
 
 
 def _kinds(findings: Sequence[Finding]) -> set[str]:

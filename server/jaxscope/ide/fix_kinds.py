@@ -13,9 +13,12 @@ from jaxscope.refactor import (
     debug_print,
     donate,
     drop_static,
+    enable_x64,
     hoist_jit,
     make_hashable,
+    random_key,
     return_state,
+    say_dtype,
     strong_type,
 )
 from jaxscope.refactor.change import Refusal
@@ -72,6 +75,18 @@ def _strong_type(project: Project, finding: Finding) -> SourceChange | Refusal:
     return strong_type.plan(project, finding.path, finding.range, finding.fixes[0].about[0])
 
 
+def _random_key(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return random_key.plan(project, finding.path, finding.range)
+
+
+def _say_dtype(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return say_dtype.plan(project, finding.path, finding.range)
+
+
+def _enable_x64(project: Project, finding: Finding) -> SourceChange | Refusal:
+    return enable_x64.plan(project, finding.path, finding.range.start.line)
+
+
 def _return_state(project: Project, finding: Finding) -> SourceChange | Refusal:
     model = project.model(finding.path)
     if model is not None and compute_at_once.memo_at(model, finding.range):
@@ -89,6 +104,9 @@ PLANNERS: dict[str, Planner] = {
     "make-hashable": _make_hashable,
     "debug-print": _debug_print,
     "debug-callback": _debug_callback,
+    "random-key": _random_key,
+    "say-dtype": _say_dtype,
+    "enable-x64": _enable_x64,
     "return-state": _return_state,
     "value-to-argument": partial(_to_argument, changes=True),
 }
@@ -97,11 +115,15 @@ RAISING = frozenset(("make-hashable",))
 """Kinds of fixes of calls that raise as they are, so that the program need not give what it gave."""
 ARGUMENTS = frozenset(("array-to-argument", "value-to-argument", "scalar-to-argument"))
 """Kinds of fixes that make an argument of what was captured."""
-MENDING = frozenset(("value-to-argument", "debug-print", "debug-callback", "return-state"))
+MENDING = frozenset(("value-to-argument", "debug-print", "debug-callback", "return-state", "random-key", "enable-x64"))
 """Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
-RESULTS: dict[str, Literal["eager", "arrays"]] = {
+OTHER_TYPES = frozenset(("return-state", "enable-x64"))
+"""Kinds of fixes after which compiled functions return something of other types, as they should."""
+RESULTS: dict[str, Literal["eager", "arrays", "types", "any"]] = {
     "value-to-argument": "eager",
     "return-state": "eager",
     "donate": "arrays",
+    "random-key": "types",
+    "enable-x64": "any",
 }
 """What the program must give after a fix of a kind that does not leave all as it was (`VerifyRequest.results`)."""

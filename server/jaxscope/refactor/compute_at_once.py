@@ -56,7 +56,7 @@ def _decorated(files: Files, model: FileModel, function: Scope) -> SourceChange:
     offset = file.module.lines.offset(place.range.start)
     nodes = [one for one in ast.walk(file.tree) if isinstance(one, ast.FunctionDef)]
     node = next((one for one in nodes if (one.name, one.lineno) == (function.name, place.range.start.line)), None)
-    jax = next((name for name, bound in file.top.bindings.items() if all(map(_is_jax, bound))), None)
+    jax = file.name_of("jax", file.top)
     if node is None or not starts_own_line(file.layout, node):
         reason = f"`{function.name}` does not stand on a line of its own."
         raise Refused(reason, place.path, place.range.start.line)
@@ -67,11 +67,3 @@ def _decorated(files: Files, model: FileModel, function: Scope) -> SourceChange:
     edits = Edits()
     edits.add(file, [Edit(Span(start, start), text)])
     return edits.change()
-
-
-def _is_jax(binding: object) -> bool:
-    return (getattr(binding, "kind", ""), getattr(binding, "module", ""), getattr(binding, "attribute", "")) == (
-        "import",
-        "jax",
-        "",
-    )

@@ -16,7 +16,6 @@ from jaxscope.text.span import Range, Span
 
 PYTHON = "float"
 """Instead of the name of a dtype: Python numbers of both kinds, of which JAX is to see one."""
-_NUMPY = "jax.numpy"
 
 
 def plan(project: Project, path: str, place: Range, dtype: str) -> SourceChange | Refusal:
@@ -69,22 +68,11 @@ def _is_number(node: ast.expr | None) -> bool:
 
 
 def _typed(file: File, number: ast.expr, dtype: str) -> list[Edit]:
-    alias = next((name for name in _aliases(file) if file.lookup(file.scope_of(number), name) is file.top), None)
+    alias = file.name_of("jax.numpy", file.scope_of(number))
     imports = [] if alias else ensure_import(file.layout, file.tree, "import jax.numpy as jnp")
     if alias is None and "jnp" in file.top.bindings:
         raise file.refuse("`jnp` is not `jax.numpy` here.", number)
     return [*imports, *_wrapped(file, number, f"{alias or 'jnp'}.{dtype}")]
-
-
-def _aliases(file: File) -> list[str]:
-    """Names that mean `jax.numpy` in the whole file."""
-    return [
-        name
-        for name, bindings in file.top.bindings.items()
-        if len(bindings) == 1
-        and bindings[0].kind == "import"
-        and ".".join(filter(None, (bindings[0].module, bindings[0].attribute))) == _NUMPY
-    ]
 
 
 def _wrapped(file: File, node: ast.expr, function: str) -> list[Edit]:

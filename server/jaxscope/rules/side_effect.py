@@ -44,6 +44,11 @@ gets the values. Both happen at each call of the compiled function, so neither i
 is offered where something is printed that is no array, goes elsewhere (`file`), or has a form that a format string
 does not have (`{x!r}`, `%d`); nor where a logging call tells of its moment (`exc_info`, `extra`).
 
+Random numbers of NumPy's or Python's become those of `jax.random`, of a key that the function takes as an argument;
+whoever calls it makes the key, or splits it in a loop, where it is certain that this happens once. The results change,
+as they are meant to: the numbers that the trace has frozen become new ones at each call, of the same distribution,
+shape and dtype. So it is made only when asked for, and a run shows no more than that shapes and dtypes stay.
+
 What is left to you:
 
 - The clock: read it before and after the call, the second time after `jax.block_until_ready(result)`, since a call
@@ -65,6 +70,7 @@ import ast
 import re
 from dataclasses import replace
 
+from jaxscope.refactor import random_forms
 from jaxscope.rules.base import Context, Rule
 from jaxscope.rules.effect_findings import finding_of, function_of, once_each
 from jaxscope.rules.finding import Finding, FixOffer, Severity
@@ -99,6 +105,7 @@ _TRACES = re.compile(r"trac|compil", re.IGNORECASE)
 """Names of what counts traces, which is right where it is."""
 _PRINT = FixOffer("Print when the program runs, with `jax.debug.print`", "debug-print", "safe")
 _LOG = FixOffer("Log when the program runs, with `jax.debug.callback`", "debug-callback", "safe")
+_KEY = FixOffer("Draw new numbers at each call, with `jax.random` and a key as an argument", "random-key", "unsafe")
 
 
 class SideEffect(Rule):
@@ -121,6 +128,8 @@ class SideEffect(Rule):
 
 
 def _fixes(effect: Effect) -> tuple[FixOffer, ...]:
+    if effect.call == "random" and random_forms.is_known(effect.name):
+        return (_KEY,)
     if effect.call not in _TELLS or effect.stored != "tracer" or not effect.shown:
         return ()
     return (_PRINT,) if effect.name == "print" else (_LOG,) if effect.call == "log" else ()

@@ -30,7 +30,13 @@ COEFFS = np.array([1.0, 1.5], dtype=np.float32)  # or say what is meant
 
 ## Fix safety
 
-There is no fix: only the author knows whether the digits matter.
+`jnp.float64` becomes `jnp.float32`, as JAX has it anyway: the program stays the same, and shows what it computes. Of a
+NumPy array of floats the dtype is said where it is bound, if it stands in the same file; where NumPy computes with it
+before JAX does, a run has to show that the results stay. This is safe where a trace has shown that x64 is off.
+
+Where integers do not fit, the fix is `jax.config.update("jax_enable_x64", True)` after the imports of the file, offered
+where no other file of the project imports it. It changes dtypes, memory and speed everywhere, and so is only made when
+asked for. Whether digits matter only the author knows: to keep those of a float, enable x64 instead.
 
 ## Limits
 
@@ -47,7 +53,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
-from jaxscope.rules.finding import ArrayFacts, Finding, Refuted, Severity, related
+from jaxscope.rules.finding import ArrayFacts, Evidence, Finding, FixOffer, Refuted, Severity, related
 from jaxscope.semantics.captured.capture import Capture, Mark
 from jaxscope.semantics.captured.captures import captures_of, traced_code_of
 from jaxscope.semantics.evaluation.dtypes import narrowed
@@ -60,6 +66,8 @@ from jaxscope.worker.jaxscope_worker.wire.overflow import Overflow
 
 NAME = "x64-truncation"
 _SWITCH = "enable_x64"
+_SAYS = "say-dtype"
+_ENABLE = FixOffer("Enable x64 where the program starts", "enable-x64", "unsafe")
 
 
 class X64Truncation(Rule):
@@ -85,7 +93,9 @@ class X64Truncation(Rule):
             known = finding in static
             if False in seen:
                 message = finding.message.removesuffix(" (inferred)")
-                findings.append(replace(finding, message=message, evidence="both" if known else "traced"))
+                fixes = tuple(replace(one, safety="safe") if one.kind == _SAYS else one for one in finding.fixes)
+                by: Evidence = "both" if known else "traced"
+                findings.append(replace(finding, message=message, evidence=by, fixes=fixes))
             elif seen == {True} and known:
                 refuted.append(Refuted(finding, "traced with x64 on"))
             elif known:
@@ -135,7 +145,13 @@ def _of_capture(model: FileModel, capture: Capture, dtype: str, becomes: Narrowe
         array=ArrayFacts(None, narrow, None, source_dtype=dtype),
         via=capture.via,
         related=(related(capture.bound.place, "bound here"),) if capture.bound is not None else (),
+        fixes=(_say(narrow),) if dtype == "float64" else (_ENABLE,),
     )
+
+
+def _say(dtype: str | None) -> FixOffer:
+    """Safe once a trace shows that x64 is off: until then the environment may have it on."""
+    return FixOffer(f"Say `{dtype}`, which JAX uses", _SAYS, "unsafe")
 
 
 def _requested(model: FileModel) -> Iterator[Finding]:
@@ -155,6 +171,7 @@ def _requested(model: FileModel) -> Iterator[Finding]:
             f"{request.dtype} is asked for, and JAX gives {narrow} while x64 is off (inferred)",
             "static",
             array=ArrayFacts(None, narrow, None, source_dtype=request.dtype),
+            fixes=(_say(narrow),),
         )
 
 
@@ -199,6 +216,7 @@ def _of_overflow(model: FileModel, function: str, one: Overflow) -> Finding | No
         "traced",
         inner=inner if inner and inner != function else None,
         array=ArrayFacts(None, one.dtype, None),
+        fixes=(_ENABLE,),
     )
 
 

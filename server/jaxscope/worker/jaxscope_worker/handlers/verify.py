@@ -18,6 +18,8 @@ from ..session import Program, Session
 from ..wire.messages import Constant, Hoisted, TracedFunction, TraceReply, TraceRequest, VerifyReply, VerifyRequest
 from .trace import trace_file
 
+_OTHER_NUMBERS = ("types", "any")
+"""What `VerifyRequest.results` says of changes after which a program computes other numbers."""
 Report = Callable[[str, str, "float | None"], None]
 
 
@@ -36,12 +38,15 @@ def handle(session: Session, request: VerifyRequest, progress: Report) -> Verify
     for target in targets:
         given[target.function] = given.get(target.function, ()) + target.donates
     programs = Programs(before.programs, after.programs, given)
-    first, *others = (_reply(before, after, target, programs, results) for target in targets)
+    by_numbers = request.results not in _OTHER_NUMBERS
+    first, *others = (_reply(before, after, one, programs, results, by_numbers=by_numbers) for one in targets)
     return replace(first, others=tuple(others))
 
 
 def _results(before: _Ran, after: _Ran, request: VerifyRequest, progress: Report) -> tuple[bool | None, str]:
     """Do the entries return what they should?"""
+    if request.results in _OTHER_NUMBERS:
+        return _values_equal(before, after, request.results)
     results = _values_equal(before, after, "arrays" if request.results == "arrays" else "same")
     if request.results == "eager" and before.results and after.reply.failure is None:
         with jax.disable_jit():
@@ -56,16 +61,24 @@ def _results(before: _Ran, after: _Ran, request: VerifyRequest, progress: Report
 
 
 def _reply(
-    before: _Ran, after: _Ran, target: Hoisted, programs: Programs, results: tuple[bool | None, str]
+    before: _Ran,
+    after: _Ran,
+    target: Hoisted,
+    programs: Programs,
+    results: tuple[bool | None, str],
+    *,
+    by_numbers: bool,
 ) -> VerifyReply:
-    """What was seen of one array."""
+    """What was seen of one array. `by_numbers`: is the program to compute the same?"""
     function = target.function
     now = programs.present_name(function)
     gone, still = _constant_gone(before.of(function), after.of(now), function, target.constant)
     avals, change = _avals_equal(before, after, function, now)
     values, difference = results
     alike, other = programs.equal(function)
-    if alike is False and values is None:
+    if not by_numbers:
+        values = None
+    elif alike is False and values is None:
         values, difference = programs.values_equal(function, lambda: before.arrays(target))
         if values is None:
             values, difference = False, f"{other}, and whether it gives the same could not be seen"

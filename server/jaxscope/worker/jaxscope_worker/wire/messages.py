@@ -332,9 +332,10 @@ class VerifyRequest:
     """Name of the constant that should be gone from it."""
     others: tuple[Hoisted, ...] = ()
     """What else the change makes an argument."""
-    results: Literal["same", "eager", "arrays"] = "same"
+    results: Literal["same", "eager", "arrays", "types", "any"] = "same"
     """What the entries must return after it: the same; where it differs, what they return when nothing is compiled,
-    since compiled code used what was out of date; the same arrays, whatever is said of their buffers."""
+    since compiled code used what was out of date; the same arrays, whatever is said of their buffers; other numbers of
+    the same shapes and dtypes; whatever there is in the same structure."""
 
 
     donates: tuple[str, ...] = ()

@@ -1,0 +1,65 @@
+"""Enables x64 where the program starts: after the imports of the file that is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from jaxscope.refactor.change import Refusal, Refused
+from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.references import Files
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.syntax import insert_after, starts_own_line
+from jaxscope.semantics.project import Project
+from jaxscope.text.edit import SourceChange
+
+
+def plan(project: Project, path: str, line: int) -> SourceChange | Refusal:
+    """For the file at `path`, where it is the one that is run. `line`: of the finding."""
+    files = Files(project)
+    try:
+        file = files.get(path)
+        importer = next(_importers(files, file), None)
+        if importer is not None:
+            raise Refused("This file imports it: x64 is to be enabled where the program starts.", importer.path, 1)
+        imports = _first_imports(file)
+        name = file.name_of("jax", file.top)
+        if not imports or (name is None and "jax" in identifiers(file.tree)):
+            raise Refused("There are no imports at its beginning to put it after.", path, line)
+        if not starts_own_line(file.layout, imports[-1]):
+            raise file.refuse("The imports share their line with something else.", imports[-1])
+        added = [] if name else ["import jax", ""]
+        newline = file.layout.newline
+        text = newline.join([*added, f'{name or "jax"}.config.update("jax_enable_x64", True)'])
+        edits = Edits()
+        edits.add(file, insert_after(file.layout, imports[-1], text if added else newline + text))
+        return edits.change()
+    except Refused as refused:
+        return refused.refusal
+
+
+def _importers(files: Files, file: File) -> Iterator[File]:
+    """The other files of the project that import it."""
+    stem = Path(file.path).stem
+    for other in files.mentioning(Path(file.path).parent.name if stem == "__init__" else stem):
+        targets = (
+            files.target(other, binding)
+            for scope in other.scopes()
+            for bindings in scope.bindings.values()
+            for binding in bindings
+        )
+        named = any(target is not None and target[0] == file.path for target in targets)
+        if other is not file and (named or files.module_prefixes(other, file.path)):
+            yield other
+
+
+def _first_imports(file: File) -> list[ast.stmt]:
+    """The imports that the file begins with, after its docstring."""
+    found: list[ast.stmt] = []
+    for statement in file.tree.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            found.append(statement)
+        elif found or not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+            return found
+    return found
