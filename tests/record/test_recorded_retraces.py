@@ -309,3 +309,16 @@ def test_too_little_for_a_finding_is_told_in_the_hover(tmp_path: Path) -> None:
     said, why = shown.markdown.splitlines()
     assert re.fullmatch(r"`total` was traced 2 times here in the recorded run, \d+ m?s compiling again:", said)
     assert why == "- new shape of x: f32[3] → f32[4]"
+
+
+def test_a_run_of_the_present_text_goes_before_a_recorded_one(tmp_path: Path) -> None:
+    write(tmp_path, train_py=TRAIN)
+    record(tmp_path, "train.py", *WORDS)
+    found = retraces(tmp_path, "train.py", "--run", "main")  # without words: `total` and `ema` are not called
+    runs = {line: re.findall(r"in (this|the recorded) run", item["message"]) for line, item in found.items()}
+    assert runs == {
+        line_of(tmp_path, " total(jnp"): ["the recorded"],
+        line_of(tmp_path, "ema(avg, jnp"): ["the recorded"],
+        line_of(tmp_path, " scale(jnp"): ["this"],
+        line_of(tmp_path, "jax.jit(lambda"): ["this"],
+    }

@@ -63,6 +63,8 @@ class Record:
     index: Index | None = None
     signature: Signature | None = None
     """What JAX tells this call apart from others by."""
+    by_program: bool = False
+    """Has the program itself called it?"""
 
 
 class Observer:
@@ -148,6 +150,7 @@ class Observer:
             started=time.perf_counter(),
             only_looked=at is _NOT_COMPILED or any(outer.only_looked for outer in stack),
             signature=signature_of(arguments, written.kwargs) if self.source in _REAL else None,
+            by_program=self.source == "run",
         )
         stack.append(record)
         return record
@@ -170,9 +173,13 @@ class Observer:
     def _seen(self, record: Record, inferred: Inferred, seconds: float) -> None:
         jaxpr = inferred.params["jaxpr"]
         with self._lock:
+            known = self._by_jaxpr.get(id(jaxpr))
             if not record.only_looked:
-                self.traces.add(record, seconds, id(jaxpr) in self._by_jaxpr)
-            known = self._by_jaxpr.get(id(jaxpr)) or self._enough(record)
+                # The program would have traced what was traced for its own sake before.
+                self.traces.add(record, seconds, known is not None and known.by_program)
+            if known is not None:
+                known.by_program |= record.by_program
+            known = known or self._enough(record)
             if known is not None and not record.only_looked:
                 known.calls += 1
                 return
