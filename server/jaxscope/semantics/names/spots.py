@@ -117,9 +117,11 @@ def _within(body: list[ast.stmt], node: ast.AST) -> bool:
 def _contains(outer: ast.AST, node: ast.AST) -> bool:
     if outer is node:
         return True
-    start, end = _start(node), (node.end_lineno or 0, node.end_col_offset or 0)  # type: ignore[attr-defined]
+    if outer.end_lineno < node.end_lineno:  # type: ignore[attr-defined]
+        return False  # as most do that are asked
+    start, end = _start(node), (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
     first = min([_start(outer), *(_start(one) for one in getattr(outer, "decorator_list", ()))])
-    return first <= start and end <= (outer.end_lineno or 0, outer.end_col_offset or 0)  # type: ignore[attr-defined]
+    return first <= start and end <= (outer.end_lineno, outer.end_col_offset)  # type: ignore[attr-defined]
 
 
 def _start(node: ast.AST) -> tuple[int, int]:
