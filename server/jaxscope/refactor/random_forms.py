@@ -133,7 +133,7 @@ class _Form:
         text = self._source(size)
         if isinstance(size, ast.Constant) and size.value is None:
             return None
-        whole = isinstance(size, ast.Constant) and isinstance(size.value, int)
+        whole = _is_whole(size) or (isinstance(size, ast.Name) and self._is_whole_constant(size))
         counted = isinstance(size, ast.Call) and isinstance(size.func, ast.Name) and size.func.id == "len"
         inner = size.value if isinstance(size, ast.Subscript) else None
         of_shape = isinstance(inner, ast.Attribute) and inner.attr == "shape"
@@ -145,6 +145,11 @@ class _Form:
         if isinstance(size, ast.Attribute) and size.attr in ("size", "ndim"):
             return f"({text},)"
         raise self.file.refuse(f"It is not known whether `{text}` is a number or a shape.", size)
+
+    def _is_whole_constant(self, name: ast.Name) -> bool:
+        home = self.file.lookup(self.file.scope_of(name), name.id)
+        bound = self.file.bindings(home, name.id) if home is not None else []
+        return len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path and _is_whole(bound[0].value)
 
     def _needed(self, name: str) -> str:
         text = self._text(name)
@@ -167,6 +172,10 @@ class _Form:
 
 def _shape_of(items: list[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _is_whole(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 def _is_number(node: ast.expr) -> bool:

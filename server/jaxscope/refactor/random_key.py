@@ -41,26 +41,32 @@ def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
     found = next((one for one in effects if one.at.place.range == place), None)
     if model is None or found is None:
         return Refusal("Nothing is drawn here.", path, place.start.line)
-    files = Files(project)
+    files, some = Files(project), [one for one in effects if one.site == found.site]
     try:
         file = files.get(path)
-        draws = [_draw(files, model, file, one) for one in effects if one.site == found.site]
-        attempts = [partial(_attempt, files, file, draws, by_keyword=named) for named in (False, True)]
+        attempts = [partial(_attempt, files, model, file, some, by_keyword=named) for named in (False, True)]
         return Hoist(files.first(*attempts).files, tuple(files.doubts))
     except Refused as refused:
         return refused.refusal
 
 
 def _draw(files: Files, model: FileModel, file: File, effect: Effect) -> Draw:
-    place = model.place(effect.candidate.scope, effect.candidate.node)
-    if place.path != file.path:
+    call = _call(file, model, effect)
+    if call is None:
+        place = effect.at.place
         raise Refused("A helper in another file draws as well.", place.path, place.range.start.line)
-    lines = file.module.lines
-    wanted = lines.offset(place.range.start), lines.offset(place.range.end)
-    calls = (node for node in ast.walk(file.tree) if isinstance(node, ast.Call))
-    call = next(node for node in calls if (file.layout.start(node), file.layout.end(node)) == wanted)
     _check_traceable(files, file, call)
     return draw(file, call)
+
+
+def _call(file: File, model: FileModel, effect: Effect) -> ast.Call | None:
+    """The call that draws, where it is in the file."""
+    place, lines = model.place(effect.candidate.scope, effect.candidate.node), file.module.lines
+    if place.path != file.path:
+        return None
+    wanted = lines.offset(place.range.start), lines.offset(place.range.end)
+    calls = (node for node in ast.walk(file.tree) if isinstance(node, ast.Call))
+    return next(node for node in calls if (file.layout.start(node), file.layout.end(node)) == wanted)
 
 
 def _check_traceable(files: Files, file: File, call: ast.Call) -> None:
@@ -80,22 +86,34 @@ def _check_traceable(files: Files, file: File, call: ast.Call) -> None:
         files.doubt(file, call, f"`{ast.unparse(call)}` may be used where only Python's own numbers can be.")
 
 
-def _attempt(files: Files, file: File, draws: list[Draw], by_keyword: bool) -> SourceChange:
+def _attempt(files: Files, model: FileModel, file: File, some: list[Effect], *, by_keyword: bool) -> SourceChange:
+    draws = [_draw(files, model, file, one) for one in some]
     taken = identifiers(file.tree)
     name = next(one for one in ("key", "rng_key", *(f"key_{n}" for n in range(2, 99))) if one not in taken)
     value = Value(file, file.top, name, (), new=True, changes=True)
     keys = _Keys(files, value, draws, by_keyword)
-    functions: list[FunctionNode] = []
-    for one in draws:
-        scope = file.scope_of(one.node)
-        if not scope.is_function:
-            raise file.refuse("It is drawn several times, and each would need a key of its own.", one.node)
-        functions.append(scope.function_node)
-    keys.run(file, *dict.fromkeys(functions))
+    keys.run(file, *dict.fromkeys(_function(file, one.node) for one in draws))
+    others = [one for one in effects_of(model) if one.call == "random" and one not in some]
+    others = [one for one in others if _is_in(file, model, one, keys)]
+    if others:  # the functions that have a key now draw from it alone
+        return _attempt(files, model, file, some + others, by_keyword=by_keyword)
     for one in draws:
         text = one.text(keys.jax(file, one.node), keys.key(file, one.node))
         keys.edits.add(file, [replace(file.layout, one.node, text)])
     return keys.edits.change()
+
+
+def _is_in(file: File, model: FileModel, effect: Effect, keys: _Keys) -> bool:
+    """Is something drawn in a function that is given a key?"""
+    call = _call(file, model, effect)
+    return call is not None and file.scope_of(call).owner().node in keys.parameters
+
+
+def _function(file: File, node: ast.expr) -> FunctionNode:
+    scope = file.scope_of(node)
+    if not scope.is_function:
+        raise file.refuse("It is drawn several times, and each would need a key of its own.", node)
+    return scope.function_node
 
 
 class _Keys(Threading):

@@ -145,7 +145,7 @@ def _of_capture(model: FileModel, capture: Capture, dtype: str, becomes: Narrowe
         array=ArrayFacts(None, narrow, None, source_dtype=dtype),
         via=capture.via,
         related=(related(capture.bound.place, "bound here"),) if capture.bound is not None else (),
-        fixes=(_say(narrow),) if dtype == "float64" else (_ENABLE,),
+        fixes=(_ENABLE,) if dtype != "float64" else (_say(narrow),) if capture.name.isidentifier() else (),
     )
 
 
