@@ -34,13 +34,7 @@ def _to_argument(project: Project, finding: Finding, changes: bool = False) -> S
     """`changes`: the value is another at times, and every call is to see that of its moment."""
     line = finding.range.start.line
     change = hoist_argument.plan(project, finding.path, finding.function, finding.name, line, changes=changes)
-    if not isinstance(change, Refusal):
-        return new_argument.in_comments(project, finding, change)
-    model = project.model(finding.path)
-    if model is not None and model.function(finding.function) is None:
-        reason = f"`{finding.function}` is in another file, and a fix does not go through helpers of other files"
-        return Refusal(reason, finding.path, finding.range.start.line)
-    return change
+    return change if isinstance(change, Refusal) else new_argument.in_comments(project, finding, change)
 
 
 def _donate(project: Project, finding: Finding) -> SourceChange | Refusal:

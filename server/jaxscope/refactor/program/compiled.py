@@ -13,10 +13,11 @@ from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.program.transforms import applied_by, decorated_by, is_partial
 from jaxscope.refactor.writing.layout import FunctionNode
-from jaxscope.semantics.names.scopes import Binding, Scope
+from jaxscope.semantics.names.scopes import Binding, Read, Scope
 from jaxscope.semantics.vocabulary import DERIVATIVE_RULES
 
 _DEPTH = 8
+_HOLDING = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.IfExp)
 
 
 class Compiled:
@@ -100,8 +101,18 @@ class Compiled:
         for scope in file.scope(node).walk():
             for read in scope.reads:
                 yield from self.definition(file, read.node)
+                yield from self._held(file, read)
                 if read.links and isinstance(read.links[0], ast.Attribute):
                     yield from self.definition(file, read.links[0])
+
+    def _held(self, file: File, read: Read) -> Iterator[tuple[File, FunctionNode]]:
+        """Functions in a container that the name is bound to."""
+        home = file.lookup(read.scope, read.name)
+        for binding in home.bindings.get(read.name, []) if home else []:
+            if isinstance(binding.value, ast.List | ast.Tuple | ast.Dict | ast.ListComp | ast.DictComp):
+                for node in ast.walk(binding.value):
+                    if isinstance(node, ast.Name | ast.Lambda):
+                        yield from self.definition(file, node)
 
     def _uses(self, file: File, node: FunctionNode) -> Iterator[Use]:
         for use in self.files.of_function(file, node):
@@ -153,12 +164,15 @@ class Compiled:
             self._visited.discard(node)
 
     def _moved(self, file: File, node: ast.expr, parent: ast.AST | None) -> Iterator[Use]:
-        """Other expressions with the value of `node`: reads of the name it is assigned to, calls that return it."""
-        if isinstance(parent, ast.Assign) and parent.value is node:
+        """Other expressions with the value of `node`, or with it in them: reads of the name it is assigned to, what
+        holds it, calls that return it."""
+        if isinstance(parent, _HOLDING) or (isinstance(parent, ast.Subscript) and parent.value is node):
+            yield Use(file, parent)
+        elif isinstance(parent, ast.For | ast.comprehension) and parent.iter is node:
+            yield from self._reads(file, parent.target)
+        elif isinstance(parent, ast.Assign) and parent.value is node:
             for target in parent.targets:
-                if isinstance(target, ast.Name):
-                    home = file.lookup(file.scope_of(target), target.id)
-                    yield from self.files.of_name(file, home, target.id) if home else ()
+                yield from self._reads(file, target)
         elif isinstance(parent, ast.Return):
             scope = file.scope_of(parent)
             if scope.is_function:
@@ -166,3 +180,9 @@ class Compiled:
                     call = use.file.parents.get(use.node)
                     if isinstance(call, ast.Call) and call.func is use.node:
                         yield Use(use.file, call)
+
+    def _reads(self, file: File, target: ast.expr) -> Iterator[Use]:
+        names = [target] if isinstance(target, ast.Name) else getattr(target, "elts", [])
+        for name in (each for each in names if isinstance(each, ast.Name)):
+            home = file.lookup(file.scope_of(name), name.id)
+            yield from self.files.of_name(file, home, name.id) if home else ()

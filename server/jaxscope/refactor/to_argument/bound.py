@@ -68,7 +68,10 @@ class _Bound:
         return self.function.rpartition(".")[2] == name
 
     def _is_compiled(self, call: ast.Call) -> bool:
-        return self.compiled.becomes_compiled(Use(self.file, call))
+        """Does the result get compiled? Within compiled code it holds what that code holds already."""
+        scope = self.file.scope_of(call)
+        inner = self.compiled.outermost(self.file, scope, self.file.top)
+        return inner is None and self.compiled.becomes_compiled(Use(self.file, call))
 
     def partial(self, call: ast.Call, argument: ast.expr | ast.keyword, name: Expression) -> SourceChange:
         """Takes the argument out of a `partial` and passes it at the calls."""

@@ -72,7 +72,7 @@ class Contained:
         self._taken.setdefault(display, set()).add(use.node)
         known = self._shared.get(display)
         if known is not None:
-            if known[1] != form:
+            if replace(known[1], names=()) != replace(form, names=()) or len(known[1].names) != len(form.names):
                 raise use.file.refuse("The functions in this container have different signatures.", use.node)
             return []
         self._shared[display] = (use.file, form)

@@ -95,6 +95,9 @@ class _Planner:
         found = [scope for scope in functions if scope.qualname == self.function]
         if not found:
             found = [scope for scope in functions if f".{scope.qualname}".endswith(f".{self.function}")]
+        helpers = [helper for read in self._reads_at_line(self.file.top) if (helper := self._function_of(read))]
+        if self.line is not None and helpers and not any(self._reaches(scope, helpers) for scope in found):
+            return helpers[0]  # the compiled function is in another file
         if len(found) > 1 and self.line is not None:
             around = [scope for scope in found if self._encloses(scope, self.line)]
             reading = [scope for scope in around if self._reads_at_line(scope)]
@@ -107,6 +110,11 @@ class _Planner:
             many = "Several functions are" if found else "No function is"
             raise Refused(f"{many} called `{self.function}` here.", self.file.path, line)
         return found[0]
+
+    def _reaches(self, scope: Scope, helpers: list[Scope]) -> bool:
+        """Does the function hold one of the helpers, or lead to it by what it mentions?"""
+        reached = self.compiled.reached(self.file, scope.function_node)
+        return any(inside(helper, scope) or helper.function_node in reached for helper in helpers)
 
     def _encloses(self, scope: Scope, line: int) -> bool:
         node = scope.function_node
@@ -199,8 +207,8 @@ class _Planner:
             ]
             around = [scope for scope in around if scope.function_node in reached or other is read]
             compiled = [scope for scope in around if self.compiled.compiled(self.file, scope.function_node)]
-            if compiled:
-                starts.append(compiled[-1].function_node)
+            if compiled or (around and other is read):  # compiled through a container, perhaps
+                starts.append((compiled or around)[-1].function_node)
         return list(dict.fromkeys(starts))
 
     def _thread(self, value: Value, target: Scope, read: Read) -> SourceChange:

@@ -217,7 +217,7 @@ class Threading:
         return self._bound(use, form, f"`{_short(file, node)}` {_fate(parent)}, so that its calls cannot be seen.")
 
     def _bound(self, use: Use, form: Form, otherwise: str) -> list[Site]:
-        """The callable is stored or returned: it is bound there if it is only called afterwards, or its calls change."""
+        """The callable is stored or returned: bound there if it is only called afterwards, else its calls change."""
         file, node, changes = use.file, use.node, self.value.changes
         named = form.keyword is not None and (form.index is None or form.exact or not self.by_keyword)
         if (form.exact if changes else named) and Escapes(self.files, self.compiled).only_called(use):
