@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from replay import Replay, traced, untraced
@@ -226,3 +227,35 @@ def test_a_doubt_is_cleared_by_a_run_alone(reply: VerifyReply | Failure | None, 
         refusal is None or refusal.reason == "`W` may be missing; only a run of the program can show whether it is so."
     )
     assert fix.unproved(Hoist(()), reply) is None
+
+
+def _of_kind(kind: str) -> Finding:
+    return replace(DONATED, fixes=(FixOffer("Mend it", kind, "safe"),))
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "rejected", "said"),
+    [
+        ("random-key", VerifyReply(True, None, True, None, results_equal=True), False, "the numbers are others"),
+        ("random-key", VerifyReply(True, None, False, None, results_equal=False), True, ""),
+        ("random-key", VerifyReply(True, None, None, None), False, "Not verified: no results were compared."),
+        ("enable-x64", VerifyReply(True, None, False, None, results_equal=True), False, "it runs, with 64 bits"),
+        ("enable-x64", VerifyReply(True, None, False, None, results_equal=False), True, ""),
+        ("say-dtype", VerifyReply(True, False, True, True, results_equal=True), False, "output unchanged"),
+        ("say-dtype", VerifyReply(True, False, True, False, results_equal=False), True, ""),
+        ("array-to-argument", VerifyReply(True, False, True, True, results_equal=True), True, ""),
+    ],
+)
+def test_what_each_kind_may_change(kind: str, reply: VerifyReply, rejected: bool, said: str) -> None:
+    finding = _of_kind(kind)
+    assert (fix.rejection(reply, finding) is not None) is rejected
+    assert said in ("" if rejected else fix.applied(reply, [finding]))
+
+
+def test_what_asks_is_no_part_of_fixing_all() -> None:
+    assert {"random-key", "enable-x64", "debug-callback", "debug-print"} <= fix_kinds.MENDING
+
+
+def test_what_jax_makes_is_not_called_an_argument() -> None:
+    made = replace(_of_kind("array-to-argument"), via="numpy-made-inside", name="noise", function="f")
+    assert fix.applied(None, [made]).startswith("noise is no longer made by NumPy while f is traced.")

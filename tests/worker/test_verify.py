@@ -314,3 +314,33 @@ def test_a_buffer_given_away(tmp_path: Path, results: str) -> None:
     assert reply.values_equal is (results == "arrays")
     lost = DONATED.replace("x + 1", "x + 2")
     assert verify(tmp_path, KEPT, lost, constant="x", results=results).values_equal is False
+
+
+FROZEN = """
+import jax, jax.numpy as jnp, numpy as np
+
+@jax.jit
+def f(x):
+    return x + np.random.normal(size=3)
+
+def run():
+    return {"y": f(jnp.ones(3)), "mean": float(f(jnp.ones(3)).mean()), "name": "noise"}
+"""
+KEYED = (
+    FROZEN.replace("def f(x)", "def f(x, key)")
+    .replace("np.random.normal(size=3)", "jax.random.normal(key, (3,))")
+    .replace("f(jnp.ones(3))", "f(jnp.ones(3), jax.random.key(0))")
+)
+
+
+@pytest.mark.parametrize("results", ["same", "types", "any"])
+def test_other_numbers(tmp_path: Path, results: str) -> None:
+    reply = verify(tmp_path, FROZEN, KEYED, constant="np.random.normal", results=results)
+    assert (reply.avals_equal, reply.results_equal) == (True, results != "same")
+    wide = KEYED.replace("(3,))", "(3,)).astype(jnp.float16).astype(int)").replace("return x + ", "return ")
+    reply = verify(tmp_path, FROZEN, wide, constant="np.random.normal", results=results)
+    assert (reply.avals_equal, reply.results_equal) == (False, results == "any")
+    fails = KEYED.replace("(3,))", "(3,)) + [][0]")
+    assert verify(tmp_path, FROZEN, fails, constant="np.random.normal", results=results).results_equal is False
+    other = KEYED.replace('"name"', '"other"')
+    assert verify(tmp_path, FROZEN, other, constant="np.random.normal", results=results).results_equal is False
