@@ -109,6 +109,35 @@ FORMS = {
         """,
         ("f", "table", "", ""),
     ),
+    "elements that the trace has made 32 bits wide": (
+        """
+    table = np.zeros(3)
+
+    @jax.jit
+    def f(x):
+        return x + 2 * table
+
+    def main():
+        f(1.0)
+        table[:] = 1.0
+        """,
+        ("f", "table", "", ""),
+    ),
+    "class attribute": (
+        """
+    class Options:
+        level = 3
+
+    @jax.jit
+    def f(x):
+        return x * Options.level
+
+    def main():
+        f(1.0)
+        Options.level = 1
+        """,
+        ("f", "Options.level", "3", "1"),
+    ),
     "key": (
         """
     key = jax.random.PRNGKey(0)
@@ -133,6 +162,7 @@ def test_a_change_after_the_trace_is_seen(form: str, tmp_path: Path) -> None:
     reply = trace(tmp_path, {"program.py": HEAD + text}, entries=("main",))
     assert reply.failure is None
     assert [(one.function, one.name, one.then, one.now) for one in reply.changed] == [expected]
+    assert reply.changed[0].depends is True
 
 
 def test_what_stays_or_is_only_set_before_is_not_told(tmp_path: Path) -> None:

@@ -52,13 +52,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from jaxscope.rules.base import Context, Rule
+from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.effect_findings import finding_of, function_of, kept_outside, once_each
 from jaxscope.rules.finding import INFERRED, UNPARSED, Finding, FixOffer, Severity, line_of, related
+from jaxscope.rules.traced_changes import judged
 from jaxscope.semantics.effects.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.stale.staleness import Stale, stale_of
+from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 
 NAME = "mutable-capture"
 
@@ -72,6 +75,17 @@ class MutableCapture(Rule):
     def static(self, model: FileModel, ctx: Context) -> list[Finding]:
         """Containers that follow from the source."""
         return once_each([*_filled(model), *_changed(model)])
+
+    def traced(self, model: FileModel, static: list[Finding], evidence: TraceReply, ctx: Context) -> Judgement:
+        """The same, with what the program of a run was seen to depend on."""
+        changed = list(_changed(model))
+        judgement = judged(
+            model,
+            [finding for finding in static if finding in changed],
+            [one for one in evidence.changed if one.path == model.path],
+        )
+        rest = (finding for finding in static if finding not in changed)
+        return replace(judgement, findings=(*rest, *judgement.findings))
 
 
 # ---------------------------------------------------------------- filled while tracing

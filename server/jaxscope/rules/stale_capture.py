@@ -49,10 +49,12 @@ value while tracing (`if flag:`, a shape); there `static_argnames` is what to us
 
 ## Limits
 
-Without a trace, only what the source shows is a warning: a call, then the change, then a further call, or a loop around
-both. Where nobody in sight calls the function that makes the change, the finding is a hint. What is assigned only
-before the first call is not reported, nor are arguments of modules that take their object apart (`nnx.jit`,
-`eqx.filter_jit`), nor mutable references (`jax.new_ref`).
+After a run, the function is traced again with the value of the end: what it says is traced where that gives another
+program, and not reported where it gives the same one, as for a value that is read on a branch that did not run. Without
+a trace, only what the source shows is a warning: a call, then the change, then a further call, or a loop around both.
+Where nobody in sight calls the function that makes the change, the finding is a hint. What is assigned only before the
+first call is not reported, nor are arguments of modules that take their object apart (`nnx.jit`, `eqx.filter_jit`), nor
+mutable references (`jax.new_ref`).
 """
 
 from __future__ import annotations
@@ -61,8 +63,9 @@ from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import UNPARSED, Finding, FixOffer, Related, line_of, related
+from jaxscope.rules.traced_changes import judged, root
 from jaxscope.semantics.captured.capture import Mark
-from jaxscope.semantics.model import FileModel, squeezed
+from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.stale.staleness import Stale, stale_of
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 from jaxscope.worker.jaxscope_worker.wire.stale import ChangedValue
@@ -83,27 +86,14 @@ class StaleCapture(Rule):
     def traced(self, model: FileModel, static: list[Finding], evidence: TraceReply, ctx: Context) -> Judgement:
         """The same, with what the values were in a run; and what changed there without the source showing it."""
         changed = [one for one in evidence.changed if one.path == model.path]
-        findings = [_confirmed(finding, changed) for finding in static]
-        told = {(finding.function, _root(finding.name)) for finding in static}
+        judgement = judged(model, static, changed)
+        added: list[Finding] = []
+        told = {(finding.function, root(finding.name)) for finding in static}
         for one in changed:
-            if (one.function, _root(one.name)) not in told:
-                told.add((one.function, _root(one.name)))
-                findings += _only_seen(model, one)
-        return Judgement(tuple(findings))
-
-
-def _root(name: str) -> str:
-    return squeezed(name).partition("[")[0]
-
-
-def _confirmed(finding: Finding, changed: list[ChangedValue]) -> Finding:
-    """With the evidence of a run, if that saw the change."""
-    found = [one for one in changed if one.function == finding.function and _root(one.name) == _root(finding.name)]
-    if not found:
-        return finding
-    numbers = [f"`{one.name}` was {one.then} when it was traced and {one.now} in the end" for one in found if one.now]
-    message = finding.message.replace(" (inferred)", "").replace("(inferred; ", "(")
-    return replace(finding, evidence="both", message="; ".join([message, *numbers]))
+            if one.depends and (one.function, root(one.name)) not in told:
+                told.add((one.function, root(one.name)))
+                added += _only_seen(model, one)
+        return replace(judgement, findings=(*judgement.findings, *added))
 
 
 def _only_seen(model: FileModel, one: ChangedValue) -> list[Finding]:

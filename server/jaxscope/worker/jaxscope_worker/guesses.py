@@ -42,7 +42,7 @@ def trace(
             return
         if is_traced(item, path, observer):
             continue
-        with _unseen(observer, denied):
+        with unseen(observer, denied):
             function, arguments = _guess(module, item, observer.files, seconds)
         if arguments is not None:
             observer.source, observer.origin = "guess", ""
@@ -58,7 +58,7 @@ def arguments(
 
     Raises BadSignature.
     """
-    with _unseen(observer, denied):
+    with unseen(observer, denied):
         call, _ = _call(function)
         search = Search(call, observer.files, repairs.repairs)
         arrays: dict[Leaf, Shaped] = {}
@@ -144,7 +144,8 @@ def _quiet(observer: Observer, denied: list[Denied]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _unseen(observer: Observer, denied: list[Denied]) -> Iterator[None]:
+def unseen(observer: Observer, denied: list[Denied]) -> Iterator[None]:
+    """What is traced inside is not the program's doing, and nobody hears of it."""
     jax_compat.observe(None)
     try:
         with _quiet(observer, denied):

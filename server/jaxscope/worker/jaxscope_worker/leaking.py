@@ -42,9 +42,18 @@ class Leaks:
         self._looks: Counter[tuple[str, str, int]] = Counter()
         self._told: set[tuple[int, str]] = set()
         """Tracers and where they are held, of all looks."""
+        self._ours: set[int] = set()
         self._keep: list[Any] = []
         """Their addresses tell tracers apart, so they must not be another's meanwhile."""
         self._left = 0
+
+    def pass_over(self) -> None:
+        """Tells nothing of the tracers that are held now: they are left of traces that are not the program's."""
+        self._left = _MOST_NODES
+        for root in self._globals():
+            for _, tracer in self._tracers(root.value):
+                self._ours.add(id(tracer))
+                self._keep.append(tracer)
 
     def look(self, target: Target | None, call: JitCall) -> None:
         """Takes down the leaks of a trace that has just ended, unless another is still running."""
@@ -60,7 +69,7 @@ class Leaks:
             for path, tracer in self._tracers(root.value):
                 name = root.name + path
                 container = _KEY.sub("", name)
-                is_new = (id(tracer), container) not in self._told
+                is_new = (id(tracer), container) not in self._told and id(tracer) not in self._ours
                 self._told.add((id(tracer), container))
                 if is_new and container not in told:
                     told.add(container)

@@ -65,6 +65,8 @@ class Record:
     """What JAX tells this call apart from others by."""
     by_program: bool = False
     """Has the program itself called it?"""
+    reads: tuple[staling.Seen, ...] = ()
+    """From outside, as it was."""
 
 
 class Observer:
@@ -110,11 +112,14 @@ class Observer:
         except Exception as fault:
             self._fault(fault)
 
-    def _note(self, target: Target, fun: Any, arguments: list[tuple[str, Any, bool, bool]]) -> None:
+    def _reads(
+        self, target: Target | None, fun: Any, arguments: list[tuple[str, Any, bool, bool]]
+    ) -> tuple[staling.Seen, ...]:
         try:
-            self.staling.note(target, fun, arguments)
+            return self.staling.note(target, fun, arguments) if target is not None and self.source == "run" else ()
         except Exception as fault:
             self._fault(fault)
+            return ()
 
     def _fault(self, error: Exception) -> None:
         """A mistake of ours; the user's program goes on."""
@@ -135,8 +140,6 @@ class Observer:
         at = self._calling(caller)
         stack = self._stack()
         arguments = targets.call_arguments(written, target)
-        if target is not None and self.source == "run":
-            self._note(target, written.fun, arguments)
         record = Record(
             number=0,
             call=call,
@@ -151,6 +154,7 @@ class Observer:
             only_looked=at is _NOT_COMPILED or any(outer.only_looked for outer in stack),
             signature=signature_of(arguments, written.kwargs) if self.source in _REAL else None,
             by_program=self.source == "run",
+            reads=self._reads(target, written.fun, arguments),
         )
         stack.append(record)
         return record

@@ -1,4 +1,4 @@
-"""A jitted call without its arrays, so that it can be traced again when only the time of tracing is wanted."""
+"""A jitted call without its arrays, so that it can be traced again."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ def _shapes(value: Any) -> Any:
 
 
 def _shape(leaf: Any) -> Any:
+    if jax_compat.is_weak(leaf):
+        return jax_compat.weak_struct(leaf.shape, leaf.dtype)
     if jax_compat.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct):
         return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=spread_sharding(leaf))
     if jax_compat.is_tracer(leaf) or hasattr(leaf, "aval"):
@@ -58,15 +60,22 @@ def shardings(call: JitCall) -> list[Any]:
 
 
 def seconds(call: JitCall) -> float:
-    """Traces it as if for the first time: runs the user's function, with all that JAX remembers forgotten.
-
-    Raises whatever the function raises.
-    """
-    options: dict[str, Any] = {"static_argnums": call.static_argnums or None}
-    if call.static_argnames:
-        options["static_argnames"] = call.static_argnames
-    jitted = jax.jit(call.fun, **options)
-    jax.clear_caches()
+    """How long it takes to trace it. Raises whatever the function raises."""
+    jitted = _forgotten(call)
     started = time.perf_counter()
     jitted.trace(*call.args, **call.kwargs)
     return time.perf_counter() - started
+
+
+def program(call: JitCall) -> Any:
+    """The closed jaxpr of a new trace. Raises whatever the function raises."""
+    return _forgotten(call).trace(*call.args, **call.kwargs).jaxpr
+
+
+def _forgotten(call: JitCall) -> Any:
+    """Its function, jitted as if for the first time: JAX has forgotten it, and the functions inside it."""
+    options: dict[str, Any] = {"static_argnums": call.static_argnums or None}
+    if call.static_argnames:
+        options["static_argnames"] = call.static_argnames
+    jax.clear_caches()
+    return jax.jit(call.fun, **options)

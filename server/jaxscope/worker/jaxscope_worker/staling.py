@@ -1,34 +1,39 @@
 """Compares what traced functions read from outside, as it was when they were traced, with what it is in the end.
 
-What is read is told by the functions' code: names, attributes and written-out keys after them. Only numbers and whether
-something is the same object, or has the same elements, are kept; no array is kept alive.
+What is read is told by the functions' code: names, attributes and written-out keys after them. Only numbers, the
+elements of small NumPy arrays, and whether something is the same object are kept; no array is kept alive.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import weakref
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy
 
 from .targets import Target
-from .wire.stale import ChangedValue
 
 _MOST_TRACES = 4
 """Traces of one function that are looked at."""
 _MOST_BYTES = 1 << 20
 """Larger arrays are not compared by their elements."""
+_KEPT_BYTES = 1 << 16
+"""NumPy arrays up to this size are copied, since they may change in place."""
 _NUMBERS = (bool, int, float, complex)
 _FIXED = (FunctionType, MethodType, ModuleType, type, property)
 _ROOTS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")
 _PAIRS = ("LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_KEYS = ("LOAD_CONST", "LOAD_SMALL_INT")
+_SILENT = ("CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG")
 _GONE = object()
 
 
@@ -45,51 +50,111 @@ class _Chain(NamedTuple):
         return found
 
 
-class _Seen(NamedTuple):
-    where: tuple[str, str, int]
-    """File, qualified name and line of the function."""
+@dataclass(eq=False)
+class Seen:
+    """One reading, of one trace."""
+
+    function: tuple[str, str, int]
+    """File, qualified name and line of the function that reads."""
     chain: _Chain
     holder: Any
     """A dict of globals, a reference to the object, a cell with a number, or a function and which cell of its."""
     then: tuple[Any, ...]
+    ours: tuple[Any, ...] | None = None
+    """What our own traces left there since."""
+
+    @property
+    def name(self) -> str:
+        """As one writes it."""
+        return str(self.chain)
+
+    def value(self) -> Any:
+        """What it comes to now; no code of the user's is run for it, so that properties come to nothing."""
+        return _value(self.holder, self.chain)
+
+    def has_changed(self) -> bool:
+        """Is it, by the program's doing, another than when it was traced?"""
+        value = self.value()
+        both = (self.then,) if self.ours is None else (self.then, self.ours)
+        return value is not _GONE and all(_differs(known, value) for known in both)
+
+    def before(self) -> tuple[Any, ...]:
+        """What it was, alone in a tuple; nothing where that is gone."""
+        kind, known, *copies = self.then
+        if kind is _NUMBERS:
+            return (known,)
+        value = kind() if kind is not None else None
+        return (value,) if value is not None and _elements(value) == known else tuple(copies)
+
+    def in_place(self) -> Any:
+        """The array of which only elements have changed; None for anything else."""
+        kind, known, *_ = self.then
+        value = self.value()
+        return value if known is not None and kind is not _NUMBERS and kind is not None and kind() is value else None
+
+    def put(self, value: Any) -> bool:
+        """Gives it another value, past all code of the user's. False where that cannot be."""
+        try:
+            return _put(self.holder, self.chain, value)
+        except (AttributeError, KeyError, ValueError, IndexError, TypeError):
+            return False
 
 
 class Staling:
-    """Those of one run."""
+    """The readings of one run."""
 
     def __init__(self) -> None:
-        self._seen: list[_Seen] = []
+        self._seen: list[Seen] = []
         self._traces: Counter[tuple[str, str, int]] = Counter()
 
-    def note(self, target: Target, fun: Any, arguments: list[tuple[str, Any, bool, bool]]) -> None:
-        """Takes down what a function is about to read while it is traced."""
+    def note(self, target: Target, fun: Any, arguments: list[tuple[str, Any, bool, bool]]) -> tuple[Seen, ...]:
+        """What a function is about to read while it is traced."""
         where = (target.path, target.qualname, target.line)
         self._traces[where] += 1
         if self._traces[where] > _MOST_TRACES:
-            return
+            return ()
         holders = _holders(target.function, fun, arguments)
         code = target.function.__code__
-        for chain in _chains(code):
-            holder = holders.get(chain.root)
-            value = _GONE if holder is None else _value(holder, chain)
+        found = []
+        for chain in dict.fromkeys(_known_part(holders, chain) for chain in _chains(code) if chain.root in holders):
+            holder = holders[chain.root]
+            value = _value(holder, chain)
             if isinstance(holder, CellType) and type(value) not in _NUMBERS:
                 at = code.co_freevars.index(chain.root)
                 holder = weakref.ref(target.function), at  # what is in the cell must not live longer
             if value is not _GONE and not isinstance(value, _FIXED):
-                self._seen.append(_Seen(where, chain, holder, _known(value)))
+                found.append(Seen(where, chain, holder, _known(value)))
+        self._seen += found
+        return tuple(found)
 
-    def report(self) -> tuple[ChangedValue, ...]:
-        """What has changed since."""
-        found: dict[tuple[str, str, int, str], ChangedValue] = {}
-        for seen in self._seen:
-            value = _value(seen.holder, seen.chain)
-            if value is _GONE or not _differs(seen.then, value):
-                continue
-            then = repr(seen.then[1]) if seen.then[0] is _NUMBERS else ""
-            now = repr(value) if type(value) in _NUMBERS else ""
-            key = (*seen.where, str(seen.chain))
-            found.setdefault(key, ChangedValue(*key, then, now))
-        return tuple(found.values())
+    @contextlib.contextmanager
+    def ours(self) -> Iterator[None]:
+        """What changes inside is not the program's doing: something is traced for its own sake."""
+        same = [seen for seen in self._seen if not seen.has_changed()]
+        try:
+            yield
+        finally:
+            for seen in same:
+                value = seen.value()
+                if value is not _GONE and _differs(seen.then, value):
+                    seen.ours = _known(value)
+
+
+def as_number(value: Any) -> str:
+    """As one writes a number; empty for anything else."""
+    return repr(value) if type(value) in _NUMBERS else ""
+
+
+@contextlib.contextmanager
+def as_they_are(readings: Iterable[Seen]) -> Iterator[None]:
+    """Puts back afterwards what is another then. What changes in place stays."""
+    values = [(seen, seen.value()) for seen in readings]
+    try:
+        yield
+    finally:
+        for seen, value in values:
+            if value is not _GONE and seen.value() is not value:
+                seen.put(value)
 
 
 def _holders(function: FunctionType, fun: Any, arguments: list[tuple[str, Any, bool, bool]]) -> dict[str, Any]:
@@ -110,6 +175,13 @@ def _holders(function: FunctionType, fun: Any, arguments: list[tuple[str, Any, b
     return found
 
 
+def _known_part(holders: dict[str, Any], chain: _Chain) -> _Chain:
+    """Without what only running code of the user's, or of an array's class, would tell: `table` of `table.sum`."""
+    while chain.links and _value(holders[chain.root], chain) is _GONE:
+        chain = chain._replace(links=chain.links[:-1])
+    return chain
+
+
 @lru_cache(maxsize=512)
 def _chains(code: CodeType) -> tuple[_Chain, ...]:
     """The names that code, and code nested in it, reads from outside, with what is written behind them."""
@@ -125,19 +197,24 @@ def _written(code: CodeType) -> Iterator[_Chain]:
     root, links, key = "", [], _GONE
     for step in [*dis.get_instructions(code), None]:
         name = step.opname if step is not None else ""
-        if name in ("CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG"):
+        if name in _SILENT:
             continue
         if root and name in _ATTRIBUTES and step is not None and key is _GONE:
             links.append((".", step.argval))
-        elif root and name == "LOAD_CONST" and step is not None and key is _GONE:
+        elif root and name in _KEYS and step is not None and key is _GONE:
             key = step.argval
-        elif root and name == "BINARY_SUBSCR" and isinstance(key, (str, int)):
+        elif root and isinstance(key, (str, int)) and _is_subscript(step):
             links.append(("[]", key))
             key = _GONE
         else:
             if root:
                 yield _Chain(root, tuple(links))
             root, links, key = _root(step), [], _GONE
+
+
+def _is_subscript(step: dis.Instruction | None) -> bool:
+    """`BINARY_OP` from Python 3.14 on."""
+    return step is not None and (step.opname == "BINARY_SUBSCR" or (step.opname, step.argrepr) == ("BINARY_OP", "[]"))
 
 
 def _root(step: dis.Instruction | None) -> str:
@@ -150,27 +227,54 @@ def _root(step: dis.Instruction | None) -> str:
 
 
 def _value(holder: Any, chain: _Chain) -> Any:
-    """What a chain comes to now; no code of the user's is run for it, so that properties come to nothing."""
     try:
-        if isinstance(holder, dict):
-            value = holder[chain.root]
-        elif isinstance(holder, weakref.ref):
-            value = holder()
-        elif isinstance(holder, tuple):
-            value = holder[0]().__closure__[holder[1]].cell_contents
-        else:
-            value = holder.cell_contents
+        value = _held(holder, chain.root)
         for kind, key in chain.links:
-            if kind == "[]":
-                value = value[key] if type(value) in (dict, list, tuple) else _GONE
-            elif isinstance(value, ModuleType) or hasattr(value, "__dict__"):
-                own = value.__dict__
-                value = own[key] if key in own else vars(type(value)).get(key, _GONE)
-            else:
-                return _GONE
+            value = _link(value, kind, key)
         return value
     except (AttributeError, KeyError, ValueError, IndexError, TypeError):
         return _GONE
+
+
+def _held(holder: Any, root: str) -> Any:
+    if isinstance(holder, dict):
+        return holder[root]
+    if isinstance(holder, weakref.ref):
+        return holder()
+    return _cell(holder).cell_contents
+
+
+def _cell(holder: Any) -> CellType:
+    return holder if isinstance(holder, CellType) else holder[0]().__closure__[holder[1]]
+
+
+def _link(value: Any, kind: str, key: Any) -> Any:
+    if kind == "[]":
+        return value[key] if type(value) in (dict, list, tuple) else _GONE
+    own = value.__dict__
+    return own[key] if key in own else vars(type(value)).get(key, _GONE)
+
+
+def _put(holder: Any, chain: _Chain, value: Any) -> bool:
+    if chain.links:
+        kind, key = chain.links[-1]
+        owner = _value(holder, chain._replace(links=chain.links[:-1]))
+        if kind == "." and type(owner.__dict__) is MappingProxyType:
+            if isinstance(owner, type) and key in owner.__dict__:
+                type.__setattr__(owner, key, value)
+                return True
+            return False
+        inside = owner if kind == "[]" else owner.__dict__
+        if type(inside) not in (dict, list) or (type(inside) is dict and key not in inside):
+            return False
+        inside[key] = value
+    elif isinstance(holder, dict):
+        holder[chain.root] = value
+    elif isinstance(holder, weakref.ref):
+        return False
+    else:
+        _cell(holder).cell_contents = value
+    return True
 
 
 def _known(value: Any) -> tuple[Any, ...]:
@@ -180,11 +284,12 @@ def _known(value: Any) -> tuple[Any, ...]:
         reference: Any = weakref.ref(value)
     except TypeError:
         return None, id(value)
-    return reference, _elements(value)
+    copies = (value.copy(),) if isinstance(value, numpy.ndarray) and value.nbytes <= _KEPT_BYTES else ()
+    return reference, _elements(value), *copies
 
 
 def _differs(then: tuple[Any, ...], value: Any) -> bool:
-    kind, known = then
+    kind, known, *_ = then
     if kind is _NUMBERS:
         return type(value) is not type(known) or (value != known and not (value != value and known != known))
     if kind is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from .. import declaring, functions, guard, guesses, importing, jax_compat, objects, targets
+from .. import declaring, depending, functions, guard, guesses, importing, jax_compat, objects, targets
 from ..failing import failure_of
 from ..observing import Observer
 from ..reporting import Reporter
@@ -86,12 +86,14 @@ class _Run:
         for declared in self.request.declared:
             if declared not in unsure:
                 self.progress("tracing", declared.function, None)
-                self._declared(self.module, declared)
+                with self.observer.staling.ours():
+                    self._declared(self.module, declared)
         for entry in self.request.entries:
             self.progress("tracing", entry, None)
             if not self._entry(self.module, entry):
                 break
-        self.changed = self.observer.staling.report()  # by the program, not by what is traced for its own sake now
+        # By the program, not by what is traced for its own sake now.
+        self.changed = depending.report(self.observer, self.denied)
         path = self.files.path(self.request.path)
         for declared in unsure:
             if declared.source == "call site" and not guesses.is_traced(declared, path, self.observer):

@@ -21,3 +21,5 @@ class ChangedValue:
     """The number that it was when it was traced; empty for anything else."""
     now: str = ""
     """The number that it was in the end; empty for anything else."""
+    depends: bool | None = None
+    """Does the compiled program depend on it: does tracing with the value of the end give another? None: not known."""

@@ -1,0 +1,353 @@
+"""Whether a traced program depends on what has changed since: told by tracing it again, which nobody notices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jaxscope_worker.wire.messages import DeclaredSignature, TraceReply
+
+from support import trace
+
+HEAD = """
+    import functools
+    import random
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+"""
+FORMS = {
+    "a branch that never ran": (
+        """
+    flag, scale = False, 1.0
+
+    @jax.jit
+    def f(x):
+        return x * scale if flag else x
+
+    def main():
+        global scale
+        f(1.0)
+        scale = 2.0
+        """,
+        {"f scale": False},
+    ),
+    "one that ran beside it": (
+        """
+    flag, scale, shift = False, 1.0, 1.0
+
+    @jax.jit
+    def f(x):
+        return x * scale if flag else x + shift
+
+    def main():
+        global scale, shift
+        f(1.0)
+        scale = shift = 2.0
+        """,
+        {"f scale": False, "f shift": True},
+    ),
+    "another branch now": (
+        """
+    flag, scale, shift = False, 1.0, 1.0
+
+    @jax.jit
+    def f(x):
+        return x * scale if flag else x + shift
+
+    def main():
+        global flag, scale, shift
+        f(1.0)
+        flag, scale, shift = True, 2.0, 2.0
+        """,
+        {"f flag": True, "f scale": False, "f shift": True},
+    ),
+    "printed only": (
+        """
+    step = 0
+
+    @jax.jit
+    def f(x):
+        print("tracing in step", step)
+        return x * 2
+
+    def main():
+        global step
+        f(1.0)
+        step = 1
+        """,
+        {"f step": False},
+    ),
+    "the result is not used": (
+        """
+    scale = 1.0
+
+    @jax.jit
+    def f(x):
+        y = jnp.sin(x) * scale
+        return x
+
+    def main():
+        global scale
+        f(1.0)
+        scale = 2.0
+        """,
+        {"f scale": False},
+    ),
+    "a compiled function inside, with a cache of its own": (
+        """
+    scale, unused = 1.0, 1.0
+
+    @jax.jit
+    def inner(x):
+        return x * scale if x.ndim else x * unused
+
+    @jax.jit
+    def outer(x, y):
+        return inner(x) + inner(y)
+
+    def main():
+        global scale, unused
+        outer(jnp.ones(3), jnp.ones(1))
+        scale = unused = 2.0
+        """,
+        {"inner scale": True, "inner unused": False},
+    ),
+    "two traces, of which one depends": (
+        """
+    scale = 1.0
+
+    @jax.jit
+    def f(x):
+        return x * scale if x.ndim else x
+
+    def main():
+        global scale
+        f(jnp.ones(()))
+        f(jnp.ones(3))
+        scale = 2.0
+        """,
+        {"f scale": True},
+    ),
+    "static and bound objects": (
+        """
+    class Model:
+        def __init__(self):
+            self.rate, self.depth, self.mode = 0.1, 2, "plain"
+
+        @functools.partial(jax.jit, static_argnums=(0, 2))
+        def step(self, x, twice=False):
+            x = x * self.rate
+            return x * self.depth if twice else x
+
+    def main():
+        model = Model()
+        model.step(jnp.ones(3))
+        model.rate, model.depth = 0.2, 3
+        """,
+        {"Model.step self.rate": True, "Model.step self.depth": False},
+    ),
+    "an array that changes in place and is not used": (
+        """
+    table, other, deep = np.zeros(3, np.float32), np.zeros(3), False
+
+    @jax.jit
+    def f(x):
+        return x + other if deep else x + table
+
+    def main():
+        f(1.0)
+        table[0] = other[0] = 1.0
+        """,
+        {"f table": True, "f other": False},
+    ),
+    "two names of one number": (
+        """
+    import sys
+    scale = 1.0
+
+    @jax.jit
+    def inner(x):
+        return x * scale
+
+    @jax.jit
+    def outer(x):
+        return inner(x) + scale
+
+    def main():
+        global scale
+        outer(jnp.ones(3))
+        scale = 2.0
+        """,
+        {"inner scale": True, "outer scale": True},
+    ),
+    "no two traces are the same": (
+        """
+    flag, scale = False, 1.0
+
+    @jax.jit
+    def f(x):
+        x = x + random.random()
+        return x * scale if flag else x
+
+    def main():
+        global scale
+        f(1.0)
+        scale = 2.0
+        """,
+        {"f scale": None},
+    ),
+    "something else has changed, that is not looked at": (
+        """
+    flag, scale, log = False, 1.0, []
+
+    @jax.jit
+    def f(x):
+        return x * scale if flag else x + len(log)
+
+    def main():
+        global scale
+        f(1.0)
+        scale = 2.0
+        log.append(1)
+        """,
+        {"f scale": None},
+    ),
+    "fails with the new value": (
+        """
+    scale = 1.0
+
+    @jax.jit
+    def f(x):
+        if scale > 1:
+            raise SystemExit(3)
+        return x * scale
+
+    def main():
+        global scale
+        f(1.0)
+        scale = 2.0
+        """,
+        {"f scale": None},
+    ),
+    "never ends with the new value": (
+        """
+    scale, other = 1.0, 1.0
+
+    @jax.jit
+    def f(x):
+        while scale > 1:
+            pass
+        return x * scale
+
+    @jax.jit
+    def later(x):
+        return x * other
+
+    def main():
+        global scale, other
+        f(1.0)
+        later(1.0)
+        scale = other = 2.0
+        """,
+        {"f scale": None, "later other": None},
+    ),
+}
+
+
+def _depends(reply: TraceReply) -> dict[str, bool | None]:
+    return {f"{one.function} {one.name}": one.depends for one in reply.changed}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_program_depends_on(form: str, tmp_path: Path) -> None:
+    text, expected = FORMS[form]
+    reply = trace(tmp_path, {"program.py": HEAD + text}, entries=("main",))
+    assert reply.failure is None
+    assert _depends(reply) == expected
+
+
+NOISY = """
+    import jax
+    import jax.numpy as jnp
+
+    scale, traces, log = 1.0, 0, []
+
+    class Agent:
+        last = None
+
+    agent = Agent()
+
+    @jax.jit
+    def inner(x):
+        return x * scale
+
+    @jax.jit
+    def f(x):
+        global traces
+        traces += 1
+        print("tracing")
+        log.append(x)
+        agent.last = x
+        try:
+            open("/written", "w")
+        except OSError:
+            pass
+        return inner(x) * 2
+
+    @jax.jit
+    def never_called(x):
+        return x + len(log)
+
+    def main():
+        global scale
+        f(1.0)
+        scale = NEW
+"""
+
+
+def test_nobody_notices_the_further_trace(tmp_path: Path) -> None:
+    guess = DeclaredSignature("never_called", "", "guess")
+    kept, changed = (
+        trace(tmp_path / new, {"program.py": NOISY.replace("NEW", new)}, entries=("main",), declared=(guess,))
+        for new in ("1.0", "2.0")
+    )
+    assert _depends(changed) == {"inner scale": True, "f traces": False}
+    assert _depends(kept) == {"f traces": False}
+    assert changed.failure is None
+    assert [one.name for one in changed.leaks] == [one.name for one in kept.leaks]
+    assert {one.function for one in changed.leaks} == {"f"}
+    assert len(changed.denied) == len(kept.denied) == 1
+    assert changed.not_traced == kept.not_traced == ()
+    assert [(one.function, one.traces) for one in changed.retraced] == [("f", 1)]
+    assert [(one.function, one.calls) for one in changed.functions] == [(o.function, o.calls) for o in kept.functions]
+
+
+def test_what_a_declared_signature_changes_is_not_the_programs_doing(tmp_path: Path) -> None:
+    program = """
+    import jax
+
+    count = 0
+
+    @jax.jit
+    def f(x):
+        return x + count
+
+    @jax.jit
+    def declared(x):
+        global count
+        count = count + 1
+        return x
+
+    f(1.0)
+
+    def main():
+        global count
+        CHANGE
+    """
+    declared = DeclaredSignature("declared", "(f32[])", "annotation")
+    for change, expected in (("pass", []), ("count = 7", [("f", "count", "0", "7", True)])):
+        files = {"program.py": program.replace("CHANGE", change)}
+        reply = trace(tmp_path / change[:4], files, entries=("main",), declared=(declared,))
+        assert {one.function for one in reply.functions} == {"f", "declared"}
+        assert [(one.function, one.name, one.then, one.now, one.depends) for one in reply.changed] == expected
