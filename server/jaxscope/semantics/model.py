@@ -20,7 +20,7 @@ from jaxscope.semantics.dependencies import Dependencies, change_between
 from jaxscope.semantics.evaluation.evaluate import At, Evaluator
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.names.globals import Globals
-from jaxscope.semantics.names.scopes import Binding, Block, ChunkFacts, Read, Scope, facts_of
+from jaxscope.semantics.names.scopes import AttributeWrite, Binding, Block, ChunkFacts, Read, Scope, facts_of
 from jaxscope.semantics.prefilter import may_compile
 from jaxscope.source.module import Chunk, Module
 from jaxscope.text.span import Position, Range
@@ -364,6 +364,12 @@ class FileModel:
         for facts in self._mentioning(name):
             found |= facts.aliases.get(name, set())
         return found
+
+    def writes_of(self, name: str) -> Iterator[AttributeWrite]:
+        """Assignments of attributes of that name."""
+        for facts in (facts for _, facts in self.chunks if name in facts.attributes):
+            for scope in facts.scopes:
+                yield from (write for write in scope.writes if write.attribute == name)
 
     @cached_property
     def runs_when_imported(self) -> str | None:

@@ -31,6 +31,7 @@ from jaxscope.semantics.evaluation.values import (
     Instance,
     Mapping,
     Method,
+    ModuleValue,
     PartialValue,
     Sequence,
     Transformed,
@@ -232,8 +233,22 @@ class Walk:
             if isinstance(value, (FunctionValue, PartialValue, Instance)):
                 self._enter(value, arguments(self.ev, call, scope, frame), frame)
         value = self.ev.evaluate(call, scope, frame)
+        if isinstance(value, ModuleValue):
+            self._looked_up(call, scope, frame)
         if isinstance(value, Array) and value.made and value.library == "numpy":
             self._made_inline(call, scope, frame)
+
+    def _looked_up(self, call: ast.Call, scope: Scope, frame: Frame) -> None:
+        """Takes down `globals()["W"]`."""
+        node = facts_of(scope.chunk).parents.get(id(call))
+        if isinstance(node, ast.Subscript) and node.value is call:
+            value = self.ev.evaluate(node, scope, frame)
+            stays = purity.what_stays(self.ev, node, value, scope, frame)
+            name, mark = written(scope.chunk, node), Mark(scope.chunk, node)
+            if stays is not None:
+                self.list.keep(
+                    (frame.model.path, name), name, mark, "module-global", stays, inner=self.list.inner(scope)
+                )
 
     def _enter(self, value: Value, given: Given | None, frame: Frame) -> None:
         """Goes into a function of the project that is called with `given`, or with nobody knows what."""

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics.evaluation.frames import Frame
-from jaxscope.semantics.evaluation.values import TRACER, UNKNOWN, Array, Const, Mapping, Scalar, Sequence, Value, join
+from jaxscope.semantics.evaluation.values import (
+    TRACER,
+    UNKNOWN,
+    Array,
+    Const,
+    Mapping,
+    ModuleValue,
+    Scalar,
+    Sequence,
+    Value,
+    join,
+)
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
@@ -16,6 +27,8 @@ _LONGEST = 64
 def call(ev: Evaluator, name: str, args: list[Value], keywords: dict[str, Value], frame: Frame) -> Value:
     """Value of `name(*args, **keywords)` for a builtin."""
     function = _TABLE.get(name)
+    if name == "globals":
+        return ModuleValue(frame.model.path)
     if name == "dict":
         return _dict(args, keywords)
     if name == "getattr" and len(args) >= 2 and isinstance(args[1], Const):

@@ -8,6 +8,7 @@ common.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from jaxscope.semantics.dependencies import Dependencies
@@ -30,7 +31,7 @@ from jaxscope.semantics.evaluation.values import (
     Value,
     join,
 )
-from jaxscope.semantics.names.scopes import Binding, Block, Scope
+from jaxscope.semantics.names.scopes import AttributeWrite, Binding, Block, Scope
 from jaxscope.semantics.vocabulary import canonical
 
 if TYPE_CHECKING:
@@ -83,6 +84,14 @@ class Evaluator:
         """Names given to what wraps `name`."""
         self._looks_for(model, name)
         return model.other_names(name)
+
+    def writes_of(self, model: FileModel, name: str) -> Iterator[AttributeWrite]:
+        """Where a file assigns attributes of that name."""
+        if model is self.home:
+            self.seen.attributes.add(name)
+        else:
+            self.seen.paths.add(model.path)
+        return model.writes_of(name)
 
     def _looks_for(self, model: FileModel, name: str) -> None:
         if model is self.home:

@@ -262,6 +262,8 @@ def subscript(ev: Evaluator, value: Value, key: Value, frame: Frame) -> Value:
         return index(value, items)
     if isinstance(value, Method) and value.name == "at":
         return Method(value.owner, "at[]")
+    if isinstance(value, ModuleValue) and isinstance(key, Const):
+        return ev.module_attribute(value.path, str(key.value))  # `globals()[key]`
     if isinstance(value, Tree) and isinstance(key, Const):
         return value.part(f"[{key.value!r}]")
     return TRACER if value is TRACER else UNKNOWN

@@ -12,13 +12,16 @@ from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.evaluation.values import (
     TRACER,
     UNKNOWN,
+    Array,
     ClassValue,
     External,
     FunctionValue,
     Instance,
+    Mapping,
     PartialValue,
     Sequence,
     Transformed,
+    Tree,
     TupleType,
     Value,
     join,
@@ -29,6 +32,7 @@ from jaxscope.semantics.vocabulary import LINEN_MODULE, LINEN_RUNNERS, PARTIALS,
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
+    from jaxscope.semantics.model import FileModel
 
 _MOST_BASES = 6
 
@@ -174,8 +178,58 @@ def attribute(ev: Evaluator, value: Instance | ClassValue, name: str) -> Value:
     elif key in ev.results:
         return ev.results[key]
     ev.results[key] = UNKNOWN
-    ev.results[key] = result = _attribute(ev, value, cls, name)
+    ev.results[key] = result = _with_outside(ev, value, name, _attribute(ev, value, cls, name))
     return result
+
+
+def _with_outside(ev: Evaluator, value: Instance | ClassValue, name: str, own: Value) -> Value:
+    """An attribute that may be assigned elsewhere too, `net.table = zeros`, if its class says `own` of it."""
+    if isinstance(own, (FunctionValue, Transformed)) or (isinstance(value, Instance) and value.traced):
+        return own
+    given = [_assigned(ev, write) for write in _writes_outside(ev, value, name)]
+    if not given:
+        return own
+    declared = own != UNKNOWN or bool(_declared_at(ev, value, name))
+    found = join([own, *given] if declared else given)
+    return found if isinstance(found, (Array, Sequence, Mapping, Tree)) else own
+
+
+def _writes_outside(ev: Evaluator, value: Instance | ClassValue, name: str) -> list[AttributeWrite]:
+    """Assignments of the attribute in the class's file, other than by its own methods to their `self`."""
+    cls = value.cls if isinstance(value, Instance) else value
+    found = []
+    for write in ev.writes_of(cls.frame.model, name):
+        owner = write.scope.owner()
+        if owner.is_function and is_self(owner, write.root):
+            continue
+        frame = ev.generic_frame(write.scope, cls.frame.model)
+        if isinstance(write.node, ast.Attribute):
+            target = ev.evaluate(write.node.value, write.scope, frame)
+        else:
+            target = ev.lookup(write.root, write.scope, frame)
+        if target == cls or (isinstance(target, Instance) and _may_be(target, value)):
+            found.append(write)
+    return found
+
+
+def _may_be(one: Instance, other: Instance | ClassValue) -> bool:
+    """Can they be the same object?"""
+    if not isinstance(other, Instance) or one.cls != other.cls:
+        return False
+    return one.init is other.init or one.init is None or other.init is None
+
+
+def _assigned(ev: Evaluator, write: AttributeWrite) -> Value:
+    if write.value is None:
+        return UNKNOWN
+    model: FileModel = write.scope.chunk.facts["model"]
+    return _picked(ev.evaluate(write.value, write.scope, ev.generic_frame(write.scope, model)), write)
+
+
+def _picked(value: Value, write: AttributeWrite) -> Value:
+    for step in write.path:
+        value = value.item(step) if isinstance(value, Sequence) else UNKNOWN
+    return value
 
 
 def _attribute(ev: Evaluator, value: Instance | ClassValue, cls: ClassValue, name: str) -> Value:
@@ -226,6 +280,12 @@ def _writes(cls: ClassValue, name: str) -> list[AttributeWrite]:
 
 def written_at(ev: Evaluator, value: Instance | ClassValue, name: str) -> list[tuple[Scope, ast.AST]]:
     """Where an attribute is assigned other than to None, each with the scope that the assignment stands in."""
+    outside: list[tuple[Scope, ast.AST]] = [(write.scope, write.node) for write in _writes_outside(ev, value, name)]
+    return [*_declared_at(ev, value, name), *outside]
+
+
+def _declared_at(ev: Evaluator, value: Instance | ClassValue, name: str) -> list[tuple[Scope, ast.AST]]:
+    """Where the class itself assigns it."""
     for one in bases(ev, value.cls if isinstance(value, Instance) else value):
         writes = _writes(one, name)
         given = [write for write in writes if not (isinstance(write.value, ast.Constant) and write.value.value is None)]
@@ -247,10 +307,7 @@ def _written(ev: Evaluator, value: Instance, write: AttributeWrite, cls: ClassVa
             frame = Frame(write.scope, cls.frame.model, cls.frame, {"self": value}, traced=True)  # `apply` runs it
         else:
             frame = ev.generic_frame(write.scope, cls.frame.model)
-    found = ev.evaluate(write.value, write.scope, frame)
-    for step in write.path:
-        found = found.item(step) if isinstance(found, Sequence) else UNKNOWN
-    return found
+    return _picked(ev.evaluate(write.value, write.scope, frame), write)
 
 
 def _bound_method(ev: Evaluator, value: Instance | ClassValue, method: Scope, cls: ClassValue) -> Value:

@@ -1,4 +1,5 @@
-"""Attributes that a call assigns: `setattr(self, "name", value)`, `self.__dict__.update(name=value)`."""
+"""Where attributes are assigned, other ways than by `self.name = value` included: `setattr(self, "name", value)`,
+`self.__dict__["name"] = value`, `self.__dict__.update(name=value)`."""
 
 from __future__ import annotations
 
@@ -10,6 +11,17 @@ from jaxscope.semantics.names.scope_types import AttributeWrite, Scope
 _SETTERS = ("setattr", "__setattr__")
 ASSIGNING = frozenset((*_SETTERS, "update"))
 """Names of what may assign attributes when it is called."""
+
+
+def assigned_by(target: ast.expr, value: ast.expr | None, path: tuple[int, ...], scope: Scope) -> AttributeWrite | None:
+    """The attribute that an assignment to `target` in `scope` sets, if it sets one."""
+    if isinstance(target, ast.Attribute):
+        root = target.value.id if isinstance(target.value, ast.Name) else ""
+        return AttributeWrite(root, target.attr, target, value, path, scope)
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        root, name = _namespace_of(target.value), target.slice.value
+        return AttributeWrite(root, name, target, value, path, scope) if root and isinstance(name, str) else None
+    return None
 
 
 def written_by(call: ast.Call, scope: Scope) -> Iterator[AttributeWrite]:

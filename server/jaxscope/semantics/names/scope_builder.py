@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from jaxscope.semantics.names.attribute_writes import ASSIGNING, written_by
+from jaxscope.semantics.names.attribute_writes import ASSIGNING, assigned_by, written_by
 from jaxscope.semantics.names.scope_types import (
-    AttributeWrite,
     Binding,
     BindingKind,
     Block,
@@ -281,8 +280,8 @@ class Builder:
                 index = number - len(target.elts) if late else number
                 self._target(item, statement, value, (*path, index), kind)
         else:
-            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and kind == "assign":
-                self.scope.writes.append(AttributeWrite(target.value.id, target.attr, target, value, path, self.scope))
+            if kind == "assign" and (write := assigned_by(target, value, path, self.scope)) is not None:
+                self.scope.writes.append(write)
             for child in ast.iter_child_nodes(target):
                 if isinstance(child, ast.expr):
                     self._expr(child, target)

@@ -58,11 +58,11 @@ class Read:
 
 @dataclass(eq=False, slots=True)
 class AttributeWrite:
-    """`root.attribute = value` in some function, or a call that does the same."""
+    """`root.attribute = value` in some function, or what does the same; `root` is empty where it is no name."""
 
     root: str
     attribute: str
-    node: ast.Attribute | ast.Call
+    node: ast.Attribute | ast.Subscript | ast.Call
     value: ast.expr | None
     path: tuple[int, ...]
     scope: Scope
