@@ -154,7 +154,8 @@ def _confirmed(finding: Finding, leak: Leak) -> Finding:
 
 def _seen(model: FileModel, leak: Leak) -> Iterator[Finding]:
     """A leak that does not follow from the source: at what may have done it, else at the function."""
-    message = f"`{leak.name}` keeps a traced value ({leak.type}) of `{leak.function}` {_BEYOND}"
+    elsewhere = f" in `{leak.module.rpartition('/')[2]}`" if leak.module not in ("", leak.path) else ""
+    message = f"`{leak.name}`{elsewhere} keeps a traced value ({leak.type}) of `{leak.function}` {_BEYOND}"
     for effect in effects_of(model):
         found = finding_of(model, NAME, effect, "warning", "")
         if effect.kind in ("assign", "fill") and _is_of(found, leak):

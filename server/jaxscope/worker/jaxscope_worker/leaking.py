@@ -110,11 +110,12 @@ class Leaks:
         for module in list(sys.modules.values()):
             path = getattr(module, "__file__", None)
             if isinstance(path, str) and self.files.owns(path):
+                path = self.files.path(path)
                 for name, value in list(vars(module).items()):
                     if isinstance(value, type) and value.__module__ == module.__name__:
                         yield from (_Root(f"{name}.{key}", "global", item, path) for key, item in vars(value).items())
                     elif not name.startswith("__"):
-                        yield _Root(name, "global", value, self.files.path(path))
+                        yield _Root(name, "global", value, path)
 
     # -- what is there
 
