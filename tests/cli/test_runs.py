@@ -87,3 +87,26 @@ def test_what_the_program_prints_is_shown_once(program: Path) -> None:
     done = jaxscope("fix", "--run", "main", "--rule", "captured-array", "main.py", cwd=program)
     assert done.err.splitlines().count("running") == 1
     assert "def first(x, A):" in (program / "main.py").read_text(), done.out
+
+
+def fix_and_count(program: Path, main: str, *options: str) -> tuple[str, int]:
+    (program / "main.py").write_text(main.replace("    print(", '    open("runs", "a").write("x")\n    print('))
+    (program / "pyproject.toml").write_text('[tool.jaxscope.trace]\nallow-side-effects = ["write"]\n')
+    done = jaxscope("fix", "--run", "main", "--rule", "captured-array", *options, "main.py", cwd=program)
+    return done.out + done.err, len((program / "runs").read_text())
+
+
+@pytest.mark.parametrize("options", [(), ("--name", "A")])
+def test_once_as_it_is_then_before_and_after_the_change(program: Path, options: tuple[str, ...]) -> None:
+    said, runs = fix_and_count(program, MAIN, *options)
+    assert "def first(x, A):" in (program / "main.py").read_text(), said
+    assert runs == 3
+
+
+def test_a_run_that_verified_a_fix_shows_what_is_left_to_fix(program: Path) -> None:
+    """One fix fails, so that all are tried one by one: nothing is run only to see the others again."""
+    hidden = """    assert globals()["fir" + "st"].__wrapped__.__code__.co_argcount == 1\n"""
+    said, runs = fix_and_count(program, MAIN.replace("    return helper", f"{hidden}    return helper"))
+    text = (program / "main.py").read_text()
+    assert "def first(x):" in text and "def second(x, B):" in text and "helper.TABLE" in text, said
+    assert runs == 1 + 2 + 3 * 2

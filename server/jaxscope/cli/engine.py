@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -29,10 +30,11 @@ from jaxscope.cli.targets import Target, shown_path
 from jaxscope.ide.workspace import Workspace
 from jaxscope.rules.base import Judgement
 from jaxscope.source.files import not_python, parses
+from jaxscope.tracing.evidence import Evidence, text_hash
 from jaxscope.tracing.locations import project_root
 from jaxscope.tracing.planning import entry_names, plan
 from jaxscope.tracing.signatures import unknown_signatures
-from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TraceRequest
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TraceReply, TraceRequest
 from jaxscope.workers.interpreter import find_interpreter
 from jaxscope.workers.pool import Pool, Session
 
@@ -146,6 +148,12 @@ class Group:
         self.workspace.set_evidence(evidence.path, evidence)
         if self.entries:
             self._reach(dict.fromkeys(item.path for item in evidence.reply.functions))
+
+    def take(self, path: str, reply: TraceReply) -> None:
+        """Takes what a run of the present text showed that was made to verify it."""
+        if self.hello is not None:
+            text = self.workspace.text(path) or ""
+            self.workspace.set_evidence(path, Evidence(path, text_hash(text), self.hello, reply, time.time()))
 
     def _reach(self, paths: Iterable[str]) -> None:
         """Takes in the project's files whose functions a run compiled, so that what it showed of them is told."""

@@ -22,7 +22,7 @@ from jaxscope.refactor.change import Refusal
 from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.source.files import read_source, write_source
 from jaxscope.text.edit import SourceChange
-from jaxscope.worker.jaxscope_worker.wire.messages import Failure, VerifyReply
+from jaxscope.worker.jaxscope_worker.wire.messages import Failure, TraceReply, VerifyReply, VerifyRequest
 
 Key = tuple[str, str, str, str]
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -110,6 +110,8 @@ class _Fixer:
         """Texts of the changed files as they were before the first change, by path."""
         self._standing: list[Finding] = []
         """Findings of the first list that have not been fixed."""
+        self._shown: dict[str, TraceReply] = {}
+        """What the runs showed, by file, that verified the change which is made now."""
 
     def fix_all(self) -> None:
         """All that can be planned together at once; the others one after the other, each on the text that is left."""
@@ -167,13 +169,14 @@ class _Fixer:
 
     def _verify_all(self, change: SourceChange, findings: list[Finding]) -> dict[Finding, VerifyReply]:
         """What running the change showed of each; nothing where it could not be run."""
+        self._shown = {}
         by_file: dict[str, list[Finding]] = defaultdict(list)
         for finding in findings:
             by_file[fixing.witness(self._workspace, finding)].append(finding)
         replies: dict[Finding, VerifyReply] = {}
         for first, *others in by_file.values():
             request = fixing.verification(self._workspace, change, first, self._group.entries, others)
-            reply = self._group.pool().verify(request) if request else None
+            reply = self._run(request) if request else None
             if not isinstance(reply, VerifyReply):
                 return {}
             replies |= zip([first, *others], [reply, *reply.others], strict=True)
@@ -282,21 +285,32 @@ class _Fixer:
 
     def _verify(self, change: SourceChange, finding: Finding) -> VerifyReply | str:
         """What running the change showed, or why it must not be written."""
+        self._shown = {}
         request = fixing.verification(self._workspace, change, finding, self._group.entries)
         if request is None:
             return "the changed file cannot be read"
-        reply = self._group.pool().verify(request)
+        reply = self._run(request)
         if isinstance(reply, Failure):
             return f"not verified: {said(reply).splitlines()[0]}"
         return fixing.rejection(reply, finding) or reply
 
+    def _run(self, request: VerifyRequest) -> VerifyReply | Failure:
+        reply = self._group.pool().verify(replace(request, tell=True))
+        if isinstance(reply, VerifyReply) and reply.after is not None:
+            self._shown[request.after.path] = reply.after
+        return reply
+
     def _trace_again(self) -> None:
-        """Takes new evidence of the files that ran what has changed since."""
+        """Takes new evidence of the files that ran what has changed since, from the runs that verified it if it can."""
+        for path, shown in self._shown.items():
+            self._group.take(path, shown)
         changed = {path for item in self._outcome.applied for path in item.files}
         stale = [
             target
             for target in self._group.targets
-            if (evidence := self._workspace.evidence(target.path)) and changed & {target.path, *evidence.reply.imported}
+            if target.path not in self._shown
+            and (evidence := self._workspace.evidence(target.path))
+            and changed & {target.path, *evidence.reply.imported}
         ]
         if stale:
             self._group.trace(stale, lambda: None)

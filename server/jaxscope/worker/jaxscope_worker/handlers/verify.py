@@ -40,7 +40,15 @@ def handle(session: Session, request: VerifyRequest, progress: Report) -> Verify
     programs = Programs(before.programs, after.programs, given)
     by_numbers = request.results not in _OTHER_NUMBERS
     first, *others = (_reply(before, after, one, programs, results, by_numbers=by_numbers) for one in targets)
-    return replace(first, others=tuple(others))
+    told = after.reply if request.tell and _is_whole(request.after, after.reply) else None
+    return replace(first, others=tuple(others), after=told)
+
+
+def _is_whole(request: TraceRequest, reply: TraceReply) -> bool:
+    """Did the run trace by itself all that a trace would have guessed shapes for?"""
+    traced = {item.function for item in reply.functions if item.path == request.path}
+    guessed = {item.function for item in request.declared if item.source == "guess"}
+    return guessed <= traced and not any("<lambda>" in name for name in guessed)
 
 
 def _results(before: _Ran, after: _Ran, request: VerifyRequest, progress: Report) -> tuple[bool | None, str]:

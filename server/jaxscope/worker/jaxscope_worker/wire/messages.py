@@ -316,10 +316,10 @@ class Hoisted:
     """Qualified name of the function that the change touched."""
     constant: str
     """Name of the constant that should be gone from it."""
-
-
     donates: tuple[str, ...] = ()
     """Parameters that the change has it give away."""
+
+
 @dataclass(frozen=True)
 class VerifyRequest:
     """Runs the files before and after a change, one after the other, and compares."""
@@ -336,10 +336,12 @@ class VerifyRequest:
     """What the entries must return after it: the same; where it differs, what they return when nothing is compiled,
     since compiled code used what was out of date; the same arrays, whatever is said of their buffers; other numbers of
     the same shapes and dtypes; whatever there is in the same structure."""
-
-
     donates: tuple[str, ...] = ()
     """Parameters that the change has the function give away."""
+    tell: bool = False
+    """Is what the second run showed wanted, so that it need not be run once more for that?"""
+
+
 @dataclass(frozen=True)
 class VerifyReply:
     """None: could not be known (nothing ran)."""
@@ -357,10 +359,12 @@ class VerifyReply:
     """Of what the entries returned, which shows more than `values_equal`: what callers pass, and when."""
     others: tuple[VerifyReply, ...] = ()
     """The same of each of the request's `others`."""
-
-
     reuse: Reuse | None = None
     """Of what it gives away: what the compiled program does with it. None when nothing is, or it was not traced."""
+    after: TraceReply | None = None
+    """What the second run showed, where that was wanted and it is all that a trace would show."""
+
+
 # ---------------------------------------------------------------- large texts
 
 
