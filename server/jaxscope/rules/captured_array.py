@@ -43,7 +43,8 @@ written: the constant is gone, and output shapes, dtypes and values are the same
 
 ## Limits
 
-Without a trace, sizes are known only where they follow from the source; an array of unknown size is a hint. Arrays
+Without a trace, sizes are known only where they follow from the source; an array of unknown size is a hint. Layers of
+Equinox and flax.nnx tell them; the variables of flax.linen and Haiku are of unknown size. Arrays
 below `captured-threshold` (1 MiB) are not reported, nor containers below `captured-total-threshold` in all. Arrays
 that `jax.numpy` makes inside the function are computed by the program and are no constants. Uses of `.shape`, `.dtype`
 and the like capture nothing.
