@@ -26,6 +26,8 @@ class Dependencies:
     """Names whose calls, or whose other names, were searched for in the file."""
     attributes: set[str] = field(default_factory=set)
     """Names of which it was asked whether an object may hold something under them, other than a plain method."""
+    outside: set[str] = field(default_factory=set)
+    """Attributes of which it was asked who assigns them, other than methods to their own object."""
     paths: set[str] = field(default_factory=set)
     """Other files of the project."""
 
@@ -42,6 +44,8 @@ class Change:
     """Names called or wrapped in them, or of methods that decorate."""
     attributes: set[str]
     """Such names in them."""
+    outside: set[str]
+    """Attributes assigned in them, other than by methods to their own object."""
 
     def touches(self, found: Dependencies) -> bool:
         """May a fact that rests on `found` be different now?"""
@@ -50,6 +54,7 @@ class Change:
             and self.names.isdisjoint(found.names)
             and self.calls.isdisjoint(found.calls)
             and self.attributes.isdisjoint(found.attributes)
+            and self.outside.isdisjoint(found.outside)
         )
 
 
@@ -61,12 +66,14 @@ def change_between(old: Iterable[tuple[Chunk, ChunkFacts]], new: Iterable[tuple[
     names: set[str] = set()
     calls: set[str] = set()
     attributes: set[str] = set()
+    outside: set[str] = set()
     for chunk, facts in (*gone.items(), *come.items()):
         names |= in_place(chunk).keys()
         names |= facts.module.bindings.keys()
         attributes |= facts.attributes
+        outside |= facts.outside.keys()
         calls |= facts.calls.keys()
         calls |= facts.aliases.keys()
         decorators = (d for binding, _ in facts.decorated for d in getattr(binding.node, "decorator_list", ()))
         calls |= {decorator.attr for decorator in decorators if isinstance(decorator, ast.Attribute)}
-    return Change(set(gone), names, calls, attributes)
+    return Change(set(gone), names, calls, attributes, outside)

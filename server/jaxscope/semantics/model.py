@@ -365,11 +365,10 @@ class FileModel:
             found |= facts.aliases.get(name, set())
         return found
 
-    def writes_of(self, name: str) -> Iterator[AttributeWrite]:
-        """Assignments of attributes of that name."""
-        for facts in (facts for _, facts in self.chunks if name in facts.attributes):
-            for scope in facts.scopes:
-                yield from (write for write in scope.writes if write.attribute == name)
+    def writes_from_outside(self, name: str) -> Iterator[AttributeWrite]:
+        """Assignments of attributes of that name, other than in methods to their own object."""
+        for _, facts in self.chunks:
+            yield from facts.outside.get(name, ())
 
     @cached_property
     def runs_when_imported(self) -> str | None:

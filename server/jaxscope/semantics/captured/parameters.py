@@ -15,6 +15,7 @@ from jaxscope.semantics.evaluation.arguments import defaults, parameters
 from jaxscope.semantics.evaluation.evaluate import Evaluator
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.evaluation.values import TRACER, FunctionValue, Instance, PartialValue, Value, leaves
+from jaxscope.semantics.names.methods import is_self
 from jaxscope.semantics.names.scopes import Scope
 
 _PARTIAL_VIA = {"functools.partial": "functools.partial", "jax.tree_util.Partial": "tree_util.Partial"}
@@ -64,7 +65,7 @@ class OutsideParameters:
         for name in self.site.statics:
             if name in values:
                 values[name] = calls.passed(self.ev, generic, name)
-                own = objects.is_self(scope, name)
+                own = is_self(scope, name)
                 via = "static-self-attribute" if own else "static-argument"
                 self.found[frame, name] = Outer(via)
         for name, default in self._used_defaults(scope, function.frame).items():

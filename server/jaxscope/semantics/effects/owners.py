@@ -25,6 +25,7 @@ from jaxscope.semantics.evaluation.values import (
     Transformed,
     Value,
 )
+from jaxscope.semantics.names.methods import is_self
 from jaxscope.semantics.names.scope_builder import last_name
 from jaxscope.semantics.names.scopes import Binding, Scope
 
@@ -194,7 +195,7 @@ class Owners:
         function = scope.owner()
         if isinstance(node.func, ast.Name) and node.func.id == "super" and function.is_function:
             own = parameters(function.function_node)[:1]
-            if own and objects.is_self(function, own[0]):
+            if own and is_self(function, own[0]):
                 return self._local(ast.Name(own[0]), function, scope, depth)
         return None
 
@@ -210,7 +211,7 @@ class Owners:
         if isinstance(value, External) or (first.kind == "import" and value == UNKNOWN):
             return Outer(name, (owner, name), "import", None, value, None, scope, False) if is_name else None
         how = "module-global" if owner.kind == "module" else "enclosing-scope"
-        if owner.is_function and objects.is_self(owner, name):
+        if owner.is_function and is_self(owner, name):
             how = "self"
         key = (model.path if owner.kind == "module" else owner, name)
         bound = Mark(first.scope.chunk, first.node)
@@ -247,7 +248,7 @@ class Owners:
 
     def _given(self, name: str, function: Scope, call: TracedCall, depth: int) -> Outer | None:
         names = parameters(function.function_node)
-        own_self = bool(names) and objects.is_self(function, names[0])
+        own_self = bool(names) and is_self(function, names[0])
         if own_self and name == names[0]:
             return self.resolve(call.receiver, call.scope, depth + 1) if call.receiver is not None else None
         if not call.plain or name not in names:
@@ -263,7 +264,7 @@ class Owners:
 
     def _own_parameter(self, name: str, function: Scope) -> Outer | None:
         if self.frames.is_outside(name):
-            how = "self" if objects.is_self(function, name) else "static-argument"
+            how = "self" if is_self(function, name) else "static-argument"
             value = (self.frames.frames[function].parameters or {}).get(name, UNKNOWN)
             return Outer(name, (function, name), how, None, value, None, function)
         model = self.frames.home(function)

@@ -15,6 +15,7 @@ from jaxscope.semantics.evaluation import calls, objects
 from jaxscope.semantics.evaluation.arguments import arguments, bind
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.evaluation.values import TRACER, UNKNOWN, ClassValue, External, FunctionValue, Value
+from jaxscope.semantics.names.methods import is_self
 from jaxscope.semantics.names.scopes import Scope
 from jaxscope.semantics.vocabulary import CALLBACKS
 
@@ -65,7 +66,7 @@ class TracedFrames:
 
     def is_outside(self, name: str) -> bool:
         """Is the compiled function's own parameter no argument of the program: static, or a bound `self`?"""
-        own = objects.is_self(self.function, name)
+        own = is_self(self.function, name)
         if own and self.takes_self:
             return False
         return name in self.code.site.statics or (own and self.bound)
@@ -124,7 +125,7 @@ class TracedFrames:
         generic = self.ev.generic_frame(self.function, self.home(self.function))
         for name in values:
             if self.is_outside(name):
-                own = function.bound if function.bound is not None and objects.is_self(self.function, name) else None
+                own = function.bound if function.bound is not None and is_self(self.function, name) else None
                 values[name] = own or calls.passed(self.ev, generic, name)
         return values
 

@@ -32,6 +32,7 @@ from jaxscope.semantics.evaluation.values import (
     number,
 )
 from jaxscope.semantics.library import calls as library_calls
+from jaxscope.semantics.names.methods import has_decorator, is_self
 from jaxscope.semantics.names.scopes import Binding, FunctionNode, Scope
 
 if TYPE_CHECKING:
@@ -128,13 +129,13 @@ def _passed(ev: Evaluator, frame: Frame, name: str) -> Value:
     scope = frame.scope
     owner = scope.parent
     in_class = owner is not None and owner.kind == "class"
-    if in_class and owner is not None and objects.is_self(scope, name):
+    if in_class and owner is not None and is_self(scope, name):
         cls = ClassValue(owner, ev.frame_of(owner, frame))
-        return cls if objects.has_decorator(scope, "classmethod") else Instance(cls, None)
+        return cls if has_decorator(scope, "classmethod") else Instance(cls, None)
     values = []
     for call, where in objects.calls_of(ev, scope, frame)[:_MOST_CALLS]:
         given = arguments(ev, call, where, ev.generic_frame(where, frame.model))
-        bound = UNKNOWN if in_class and not objects.has_decorator(scope, "staticmethod") else None
+        bound = UNKNOWN if in_class and not has_decorator(scope, "staticmethod") else None
         values.append(bind(ev, scope, given, frame.parent or frame, bound).get(name, UNKNOWN))
     value = join(values)
     if value != UNKNOWN:

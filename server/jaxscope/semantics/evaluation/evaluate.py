@@ -85,13 +85,13 @@ class Evaluator:
         self._looks_for(model, name)
         return model.other_names(name)
 
-    def writes_of(self, model: FileModel, name: str) -> Iterator[AttributeWrite]:
-        """Where a file assigns attributes of that name."""
+    def writes_from_outside(self, model: FileModel, name: str) -> Iterator[AttributeWrite]:
+        """Where a file assigns attributes of that name, other than in methods to their own object."""
         if model is self.home:
-            self.seen.attributes.add(name)
+            self.seen.outside.add(name)
         else:
             self.seen.paths.add(model.path)
-        return model.writes_of(name)
+        return model.writes_from_outside(name)
 
     def _looks_for(self, model: FileModel, name: str) -> None:
         if model is self.home:

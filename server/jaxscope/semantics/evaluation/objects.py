@@ -26,6 +26,7 @@ from jaxscope.semantics.evaluation.values import (
     Value,
     join,
 )
+from jaxscope.semantics.names.methods import has_decorator
 from jaxscope.semantics.names.scope_builder import last_name
 from jaxscope.semantics.names.scopes import AttributeWrite, Binding, Scope, facts_of
 from jaxscope.semantics.vocabulary import LINEN_MODULE, LINEN_RUNNERS, PARTIALS, TRANSFORMS, transform
@@ -81,12 +82,6 @@ def _around(ev: Evaluator, made: Value) -> Iterator[Transformed]:
             value = ev.evaluate(read.node, made.scope, frame)
             if isinstance(value, Transformed):
                 yield value
-
-
-def has_decorator(scope: Scope, name: str) -> bool:
-    """Does the definition have this plain decorator (`staticmethod`, `property`)?"""
-    decorators = getattr(scope.node, "decorator_list", [])
-    return any((d.id if isinstance(d, ast.Name) else getattr(d, "attr", "")) == name for d in decorators)
 
 
 def class_value(ev: Evaluator, binding: Binding, frame: Frame) -> Value:
@@ -198,10 +193,7 @@ def _writes_outside(ev: Evaluator, value: Instance | ClassValue, name: str) -> l
     """Assignments of the attribute in the class's file, other than by its own methods to their `self`."""
     cls = value.cls if isinstance(value, Instance) else value
     found = []
-    for write in ev.writes_of(cls.frame.model, name):
-        owner = write.scope.owner()
-        if owner.is_function and is_self(owner, write.root):
-            continue
+    for write in ev.writes_from_outside(cls.frame.model, name):
         frame = ev.generic_frame(write.scope, cls.frame.model)
         if isinstance(write.node, ast.Attribute):
             target = ev.evaluate(write.node.value, write.scope, frame)
@@ -324,13 +316,6 @@ def _bound_method(ev: Evaluator, value: Instance | ClassValue, method: Scope, cl
     for decorator in reversed(getattr(method.node, "decorator_list", [])):
         function = _decorate(ev, decorator, function, cls.scope, ev.frame_of(cls.scope, cls.frame))
     return function
-
-
-def is_self(scope: Scope, name: str) -> bool:
-    """Is `name` the parameter of a method that holds its object or class?"""
-    if scope.parent is None or scope.parent.kind != "class" or has_decorator(scope, "staticmethod"):
-        return False
-    return parameters(scope.function_node)[:1] == [name]
 
 
 # ---------------------------------------------------------------- who calls a function

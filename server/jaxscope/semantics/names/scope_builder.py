@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxscope.semantics.names.attribute_writes import ASSIGNING, assigned_by, written_by
+from jaxscope.semantics.names.methods import is_self
 from jaxscope.semantics.names.scope_types import (
     Binding,
     BindingKind,
@@ -33,7 +34,11 @@ class Builder:
         """The facts of the chunk."""
         self._body(self.module.chunk.body)
         for scope in self.facts.scopes:
-            self.facts.attributes.update(write.attribute for write in scope.writes)
+            owner = scope.owner()
+            for write in scope.writes:
+                self.facts.attributes.add(write.attribute)
+                if not (owner.is_function and is_self(owner, write.root)):
+                    self.facts.outside.setdefault(write.attribute, []).append(write)
             for name, bindings in scope.bindings.items() if scope.kind == "class" else ():
                 if any(one.kind != "def" or getattr(one.node, "decorator_list", ()) for one in bindings):
                     self.facts.attributes.add(name)

@@ -163,3 +163,5 @@ class ChunkFacts:
     """`a = wrap(b)`: from the last component of `b` to those of `a`."""
     attributes: set[str] = field(default_factory=set)
     """Names under which an object may hold something else than a plain method: assigned ones, decorated methods."""
+    outside: dict[str, list[AttributeWrite]] = field(default_factory=dict)
+    """Assignments of attributes by name, but those in methods to their own object."""

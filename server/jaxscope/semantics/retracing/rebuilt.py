@@ -23,6 +23,7 @@ from jaxscope.semantics.evaluation.values import (
     Value,
     number,
 )
+from jaxscope.semantics.names.methods import has_decorator
 from jaxscope.semantics.names.scopes import Scope
 from jaxscope.semantics.retracing.fresh import Fresh, keeps_results, made, made_by
 from jaxscope.semantics.retracing.outcomes import Call, Outcome, outcome, outcome_of_definition
@@ -306,11 +307,7 @@ def _argument_differs(ev: Evaluator, name: str, function: Scope, again: Again) -
 
 def _given(call: ast.Call, function: Scope, name: str) -> ast.expr | None:
     own = parameters(function.function_node)
-    if (
-        function.parent is not None
-        and function.parent.kind == "class"
-        and not objects.has_decorator(function, "staticmethod")
-    ):
+    if function.parent is not None and function.parent.kind == "class" and not has_decorator(function, "staticmethod"):
         if own[:1] == [name]:
             return call.func.value if isinstance(call.func, ast.Attribute) else call.func
         own = own[1:]
