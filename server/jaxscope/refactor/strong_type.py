@@ -37,11 +37,10 @@ def plan(project: Project, path: str, place: Range, dtype: str) -> SourceChange 
 
 
 def _argument(file: File, place: Range) -> ast.expr:
-    wanted = file.module.lines.offset(place.start), file.module.lines.offset(place.end)
-    for node in ast.walk(file.tree):
-        if isinstance(node, ast.expr) and (file.layout.start(node), file.layout.end(node)) == wanted:
-            return node
-    raise Refused("The argument is not written where the call is.", file.path, place.start.line)
+    node = file.at(place)
+    if node is None:
+        raise Refused("The argument is not written where the call is.", file.path, place.start.line)
+    return node
 
 
 def _start(file: File, node: ast.expr) -> ast.expr:

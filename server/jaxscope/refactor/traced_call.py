@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from jaxscope.refactor.change import Refused
+from jaxscope.refactor.program.references import Files
 from jaxscope.semantics.effects.effects import effects_of
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.names.scopes import Scope
@@ -24,13 +25,11 @@ class TracedCall:
 
     def module(self) -> str:
         """The name under which the file has JAX where the call stands. Raises Refused."""
-        owner = self.model.project.evaluator.owner
-        for name, bindings in self.model.module_bindings.items():
-            is_jax = [one.kind == "import" and (one.module, one.attribute) == ("jax", "") for one in bindings]
-            if is_jax and all(is_jax):
-                home = owner(name, self.scope)
-                if home is not None and home.kind == "module":
-                    return name
+        file = Files(self.model.project).get(self.model.path)
+        node = file.at(self.model.place(self.scope, self.node).range)
+        name = file.name_of("jax", file.scope_of(node)) if node is not None else None
+        if name is not None:
+            return name
         raise self.refuse("The file does not import `jax`", self.node)
 
     def replaced(self, new: str) -> SourceChange:

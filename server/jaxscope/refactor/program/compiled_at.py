@@ -8,25 +8,25 @@ from jaxscope.refactor.change import Refused
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.transforms import Application, applied_by, decorated_by
 from jaxscope.refactor.writing.layout import FunctionNode
+from jaxscope.refactor.writing.syntax import positional
 from jaxscope.text.span import Range
 
 
 def compiled_at(file: File, place: Range) -> tuple[Application, list[str]]:
     """Where it is compiled, and the function's parameters by position."""
-    wanted = file.module.lines.offset(place.start), file.module.lines.offset(place.end)
-    for node in ast.walk(file.tree):
-        if isinstance(node, ast.expr) and (file.layout.start(node), file.layout.end(node)) == wanted:
-            around = file.parents.get(node)
-            if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef) and node in around.decorator_list:
-                application = decorated_by(file, node)
-                if application is not None:
-                    return application, _positional(around)
-            for operand in node.args if isinstance(node, ast.Call) else ():
-                application = applied_by(file, node, operand) if isinstance(node, ast.Call) else None
-                if application is not None:
-                    return application, _parameters(file, operand)
-            raise file.refuse("It cannot be seen how the function is compiled here.", node)
-    raise Refused("Nothing is compiled here.", file.path, place.start.line)
+    node = file.at(place)
+    if node is None:
+        raise Refused("Nothing is compiled here.", file.path, place.start.line)
+    around = file.parents.get(node)
+    if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef) and node in around.decorator_list:
+        application = decorated_by(file, node)
+        if application is not None:
+            return application, _positional(around)
+    for operand in node.args if isinstance(node, ast.Call) else ():
+        application = applied_by(file, node, operand) if isinstance(node, ast.Call) else None
+        if application is not None:
+            return application, _parameters(file, operand)
+    raise file.refuse("It cannot be seen how the function is compiled here.", node)
 
 
 def _parameters(file: File, node: ast.expr) -> list[str]:
@@ -47,4 +47,4 @@ def _parameters(file: File, node: ast.expr) -> list[str]:
 
 
 def _positional(node: FunctionNode) -> list[str]:
-    return [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+    return [argument.arg for argument in positional(node)]

@@ -13,6 +13,7 @@ from jaxscope.refactor.writing.layout import Layout
 from jaxscope.semantics.names.scopes import Binding, Read, Scope, facts_of
 from jaxscope.semantics.vocabulary import canonical
 from jaxscope.source.module import Chunk, Module
+from jaxscope.text.span import Range
 
 
 class File:
@@ -94,6 +95,12 @@ class File:
         while node in self.parents:
             node = self.parents[node]
             yield node
+
+    def at(self, place: Range) -> ast.expr | None:
+        """The outermost expression that stands at a place."""
+        wanted = self.module.lines.offset(place.start), self.module.lines.offset(place.end)
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.expr))
+        return next((node for node in nodes if (self.layout.start(node), self.layout.end(node)) == wanted), None)
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The statement that `node` is part of, or is."""

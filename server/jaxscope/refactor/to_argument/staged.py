@@ -140,18 +140,12 @@ class _Staged:
 
     def _rename(self, node: ast.expr, name: str) -> None:
         """`np.name` becomes `jnp.name`."""
-        scope = self.file.scope_of(node)
-        known = [
-            local
-            for local, bindings in self.file.top.bindings.items()
-            if self.file.lookup(scope, local) is self.file.top
-            and {(b.module, b.attribute, b.level) for b in bindings} <= {("jax.numpy", "", 0), ("jax", "numpy", 0)}
-        ]
+        known = self.file.name_of("jax.numpy", self.file.scope_of(node))
         if not known and "jnp" in identifiers(self.file.tree):
             raise self.file.refuse("`jnp` means something else here.", node)
         if not known:
             self.edits.add(self.file, ensure_import(self.file.layout, self.file.tree, "import jax.numpy as jnp"))
-        self.edits.add(self.file, [replace(self.file.layout, node, f"{known[0] if known else 'jnp'}.{name}")])
+        self.edits.add(self.file, [replace(self.file.layout, node, f"{known or 'jnp'}.{name}")])
 
     def _doubt(self, node: ast.expr) -> None:
         self.files.doubt(self.file, node, "JAX may compute other last digits than NumPy here.")
