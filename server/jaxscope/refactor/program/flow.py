@@ -13,7 +13,9 @@ from typing import Literal
 
 from jaxscope.refactor.program.compiled import Compiled
 from jaxscope.refactor.program.names import File
+from jaxscope.refactor.program.receivers import method_around, own_name
 from jaxscope.refactor.program.references import Files, Use
+from jaxscope.refactor.writing.syntax import positional
 from jaxscope.semantics.names.scopes import Scope
 
 
@@ -35,9 +37,9 @@ Moves = list[tuple[Use, Path]]
 _ITEM, _KEY, _SECOND = Step("item"), Step("key"), Step("item", 1)
 _SAME = frozenset(["builtins.list", "builtins.tuple", "builtins.reversed", "builtins.iter", "builtins.dict"])
 _OF_KEYS = frozenset(["builtins.list", "builtins.tuple", "builtins.sorted", "builtins.set", "builtins.iter"])
-_ADDING = {"append": 0, "add": 0, "insert": 1, "setdefault": 1, "appendleft": 0}
+_ADDING = {"append": 0, "add": 0, "insert": 1, "appendleft": 0}
 """Methods that put an argument into a container, and its position."""
-_HARMLESS = frozenset(["keys", "append", "insert", "extend", "update", "clear", "setdefault", "sort", "reverse"])
+_HARMLESS = frozenset(["keys", "append", "insert", "extend", "update", "clear", "sort", "reverse"])
 _DATACLASSES = frozenset(["dataclasses.dataclass", "flax.struct.dataclass", "chex.dataclass"])
 
 
@@ -95,7 +97,7 @@ class Flow:
         if not isinstance(call, ast.Call) or call.func is not node:
             return None
         made = Use(file, call)
-        if node.attr in ("get", "pop") and call.args:
+        if node.attr in ("get", "pop", "setdefault") and call.args:
             return [(made, path[1:])] if first.may_be(call.args[0]) else []
         if node.attr == "pop":
             return [(made, path[1:])]
@@ -162,13 +164,13 @@ class Flow:
         keyword = next((each.arg for each in call.keywords if each.value is node), None)
         if name == "builtins.dict" and keyword is not None:
             return [(made, (Step("key", keyword), *path))]
-        if isinstance(call.func, ast.Attribute) and _ADDING.get(call.func.attr) == position and name is None:
+        if isinstance(call.func, ast.Attribute) and _ADDING.get(call.func.attr, -1) == position and name is None:
             return self._put(file, call.func.value, call.args[0] if position else None, path)
         if path and path[0].kind == "item" and name in ("builtins.zip", "builtins.enumerate"):
             place = Step("item", position) if name == "builtins.zip" else _SECOND
             return [(made, (_ITEM, place, *path[1:]))] if position is not None else None
         if path and name in _SAME and position == 0 and (name == "builtins.dict") == (path[0].kind == "key"):
-            return [(made, path)]
+            return [(made, path if path[0].kind == "key" else (_ITEM, *path[1:]))]  # in another order, perhaps
         if path and (name == "builtins.len" or (name in _OF_KEYS and path[0].kind == "key")):
             return []
         if name == "dataclasses.replace" and position == 0 and path and path[0].kind == "field":
@@ -190,7 +192,7 @@ class Flow:
         if len(found) != 1 or getattr(found[0][1], "decorator_list", []):
             return None
         file, function = found[0]
-        names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+        names = [arg.arg for arg in positional(function)]
         name = keyword or (names[position] if position is not None and position < len(names) else None)
         if name not in [*names, *(arg.arg for arg in function.args.kwonlyargs)] or name is None:
             return None
@@ -220,18 +222,17 @@ class Flow:
         if not all(_only_parts(file, item) for item in cls.body if isinstance(item, ast.FunctionDef)):
             return None
         items = [item for item in cls.body if isinstance(item, ast.AnnAssign)]
+        if any(word in ast.unparse(item.annotation) for item in items for word in ("ClassVar", "InitVar", "KW_ONLY")):
+            return None
         plain = [item.target.id for item in items if isinstance(item.target, ast.Name)]
         return plain if not any("field" in ast.unparse(item.value) for item in items if item.value) else None
 
     def _of_instance(self, file: File, target: ast.Attribute) -> bool:
         """Is it `self.name`? What a class holds becomes a method of its instances, which a `partial` does not."""
         scope = file.scope_of(target).owner()
-        arguments = scope.function_node.args if scope.is_function else None
-        first = [*arguments.posonlyargs, *arguments.args][:1] if arguments else []
-        method = scope.parent is not None and scope.parent.kind == "class"
-        decorated = bool(getattr(scope.node, "decorator_list", []))
-        own = isinstance(target.value, ast.Name) and [arg.arg for arg in first] == [target.value.id]
-        return method and own and not decorated
+        if scope is not method_around(file, target) or getattr(scope.node, "decorator_list", []):
+            return False
+        return isinstance(target.value, ast.Name) and target.value.id == own_name(scope)
 
 
 def _step(parent: ast.AST, node: ast.expr) -> Step | None:
@@ -247,7 +248,10 @@ def _step(parent: ast.AST, node: ast.expr) -> Step | None:
         return _KEY
     if isinstance(parent, ast.Dict) and node in parent.values:
         key = parent.keys[parent.values.index(node)]
-        return Step("key", key.value if isinstance(key, ast.Constant) else None) if key is not None else None
+        known = [each.value for each in parent.keys if isinstance(each, ast.Constant)]
+        if isinstance(key, ast.Constant) and known.count(key.value) == 1 and len(known) == len(parent.keys):
+            return Step("key", key.value)
+        return _KEY if key is not None else None  # a later element may have the same key
     return None
 
 
@@ -265,7 +269,7 @@ def beside(file: File, parent: ast.AST, node: ast.expr) -> ast.Name | None:
 
 def _only_parts(file: File, method: ast.FunctionDef) -> bool:
     """Does the method use of its first parameter nothing but attributes?"""
-    first = [*method.args.posonlyargs, *method.args.args][:1]
+    first = positional(method)[:1]
     reads = file.reads(file.scope(method), first[0].arg) if first else []
     parents = [file.parents[read.node] for read in reads]
     return all(isinstance(parent, ast.Attribute) and not parent.attr.startswith("_") for parent in parents)

@@ -18,11 +18,10 @@ from jaxscope.refactor.program.references import Use
 from jaxscope.refactor.program.uses import given_to
 from jaxscope.refactor.to_argument.sites import Form, Site
 from jaxscope.refactor.to_argument.value import inside
+from jaxscope.semantics.vocabulary import MUTATING
 
 if TYPE_CHECKING:
     from jaxscope.refactor.to_argument.thread_through import Threading
-
-_CHANGING = frozenset(["pop", "append", "add", "insert", "extend", "update", "clear", "setdefault", "sort", "reverse"])
 
 
 class _Unseen(Exception):
@@ -46,6 +45,8 @@ class Contained:
         first = self.flow.onward(use, ()) or []
         if len(first) != 1 or first[0][0].node is not display or not _elements(display):
             return None
+        while use.node in _elements(use.file.parents[display]):
+            display = use.file.parents[display]
         try:
             ends = list(self._ends(*first[0], exact=True))
         except _Unseen:
@@ -134,12 +135,15 @@ class Contained:
 
 
 def _elements(display: ast.AST) -> list[ast.expr]:
-    """What a container is made of, as far as that is written."""
+    """What a container is made of, and the containers in it, as far as that is written."""
+    found: list[ast.expr] = []
     if isinstance(display, ast.List | ast.Tuple):
-        return display.elts
-    if isinstance(display, ast.Dict):
-        return display.values
-    return [display.elt] if isinstance(display, ast.ListComp) else []
+        found = display.elts
+    elif isinstance(display, ast.Dict):
+        found = display.values
+    elif isinstance(display, ast.ListComp):
+        found = [display.elt]
+    return [inner for element in found for inner in _elements(element) or [element]]
 
 
 def _targets(parent: ast.AST) -> list[ast.expr]:
@@ -157,9 +161,10 @@ def _named(use: Use, parent: ast.AST) -> bool:
 
 
 def _changed(file: File, parent: ast.AST) -> bool:
-    """Is the container changed here?"""
+    """Is the container changed here, or may something else come out of it: the default of `get`?"""
     if isinstance(parent, ast.Attribute):
-        return parent.attr in _CHANGING
+        call = file.parents[parent]
+        return parent.attr in MUTATING or (isinstance(call, ast.Call) and bool(call.args[1:] or call.keywords))
     return isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)
 
 
