@@ -48,6 +48,8 @@ class Draw:
     node: ast.Call
     text: Callable[[str, str], str]
     """Of the names that JAX and the key have."""
+    single: bool
+    """Is it a number of Python's now, and no array?"""
 
 
 def draw(file: File, call: ast.Call) -> Draw:
@@ -58,7 +60,8 @@ def draw(file: File, call: ast.Call) -> Draw:
     names = (_PYTHON if python else _WORDS).get(word)
     if names is None or (dotted is None and word == "randint"):
         raise file.refuse(f"`{ast.unparse(call.func)}` draws in a way that `jax.random` does not have.", call)
-    return Draw(call, _Form(file, call, word, names).text())
+    form = _Form(file, call, word, names)
+    return Draw(call, form.text(), form.shape is None and word != "permutation")
 
 
 class _Form:
@@ -87,6 +90,9 @@ class _Form:
     def text(self) -> Callable[[str, str], str]:
         """See `Draw`. Raises Refused."""
         self._check_dtype()
+        for name, one in self.given.items():
+            if name != "size" and isinstance(self._value_of(one), ast.List | ast.Tuple | ast.ListComp):
+                raise self.file.refuse(f"`jax.random` takes arrays, and `{self._source(one)}` is none.", self.call)
         if "size" in self.given:
             self.shape = self._shape(self.given["size"])
         elif any(not _is_number(one) for name, one in self.given.items() if name in ("loc", "scale", "low", "high")):
@@ -133,7 +139,7 @@ class _Form:
         text = self._source(size)
         if isinstance(size, ast.Constant) and size.value is None:
             return None
-        whole = _is_whole(size) or (isinstance(size, ast.Name) and self._is_whole_constant(size))
+        whole = _is_whole(self._value_of(size))
         counted = isinstance(size, ast.Call) and isinstance(size.func, ast.Name) and size.func.id == "len"
         inner = size.value if isinstance(size, ast.Subscript) else None
         of_shape = isinstance(inner, ast.Attribute) and inner.attr == "shape"
@@ -146,10 +152,12 @@ class _Form:
             return f"({text},)"
         raise self.file.refuse(f"It is not known whether `{text}` is a number or a shape.", size)
 
-    def _is_whole_constant(self, name: ast.Name) -> bool:
-        home = self.file.lookup(self.file.scope_of(name), name.id)
-        bound = self.file.bindings(home, name.id) if home is not None else []
-        return len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path and _is_whole(bound[0].value)
+    def _value_of(self, node: ast.expr) -> ast.expr:
+        """What a name is given that is given one value only; else the expression itself."""
+        home = self.file.lookup(self.file.scope_of(node), node.id) if isinstance(node, ast.Name) else None
+        bound = self.file.bindings(home, node.id) if home is not None and isinstance(node, ast.Name) else []
+        plain = len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path
+        return bound[0].value or node if plain else node
 
     def _needed(self, name: str) -> str:
         text = self._text(name)

@@ -56,17 +56,17 @@ def _draw(files: Files, model: FileModel, file: File, effect: Effect) -> Draw:
         place = effect.at.place
         raise Refused("A helper in another file draws as well.", place.path, place.range.start.line)
     _check_traceable(files, file, call)
-    return draw(file, call)
+    drawn = draw(file, call)
+    if drawn.single:
+        files.doubt(file, call, f"`{ast.unparse(call)}` takes the dtype of what it meets, which an array does not.")
+    return drawn
 
 
 def _call(file: File, model: FileModel, effect: Effect) -> ast.Call | None:
     """The call that draws, where it is in the file."""
-    place, lines = model.place(effect.candidate.scope, effect.candidate.node), file.module.lines
-    if place.path != file.path:
-        return None
-    wanted = lines.offset(place.range.start), lines.offset(place.range.end)
-    calls = (node for node in ast.walk(file.tree) if isinstance(node, ast.Call))
-    return next(node for node in calls if (file.layout.start(node), file.layout.end(node)) == wanted)
+    place = model.place(effect.candidate.scope, effect.candidate.node)
+    node = file.at(place.range) if place.path == file.path else None
+    return node if isinstance(node, ast.Call) else None
 
 
 def _check_traceable(files: Files, file: File, call: ast.Call) -> None:
@@ -79,7 +79,7 @@ def _check_traceable(files: Files, file: File, call: ast.Call) -> None:
             Concreteness(files, file, ast.unparse(node), None).check(node)
         except Refused as refused:
             line = refused.refusal.line
-            reason = "What is drawn must be known while the function is traced here, which numbers of a key are not."
+            reason = "What is drawn is used here in a way in which traced numbers cannot be."
             raise Refused(reason, file.path, line) from None
     files.doubts[:] = before
     if isinstance(call.func, ast.Attribute) and call.func.attr in _INTEGERS:

@@ -74,6 +74,8 @@ class Concreteness:
                 self._check_index(at, state)
                 at, state = parent, replace(state, numpy=False)
             elif isinstance(parent, ast.Subscript):
+                if not isinstance(parent.ctx, ast.Load):
+                    raise self._refuse_change(parent)
                 at = parent
             elif isinstance(parent, ast.Tuple) and self._in_index(parent):
                 self._check_index(at, state)
@@ -99,6 +101,9 @@ class Concreteness:
         reason = f"`{self.title}` must be known while the function is traced here, which an argument is not."
         return self.file.refuse(reason, node)
 
+    def _refuse_change(self, node: ast.AST) -> Exception:
+        return self.file.refuse(f"`{self.title}` is changed in place here, which an argument cannot be.", node)
+
     def _doubt(self, node: ast.AST, what: str) -> None:
         self.files.doubt(self.file, node, f"`{self.title}` {what}.")
 
@@ -120,6 +125,8 @@ class Concreteness:
         called = isinstance(call, ast.Call) and call.func is node
         if node.attr in METHODS and called:
             raise self._refuse(call)
+        if called and isinstance(self.file.parents[call], ast.Expr):
+            raise self._refuse_change(call)
         if called and node.attr not in LAYOUT_ONLY:
             self._doubt_wide(call, state)
         return True
