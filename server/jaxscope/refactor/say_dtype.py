@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.change import Hoist, Refusal, Refused
+from jaxscope.refactor.program.compiled import Compiled
 from jaxscope.refactor.program.known import Known
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
@@ -69,12 +70,16 @@ def _captured(files: Files, file: File, place: Range) -> SourceChange:
         raise file.refuse(
             f"`{node.id}` is not given the result of one call, here, where its dtype could be said.", node
         )
-    known = Known(files.project, file, home, node.id, ())
+    known, compiled = Known(files.project, file, home, node.id, ()), Compiled(files)
     for read in file.reads(home, node.id):
+        before = file.refuse(f"`{node.id}` is used here before JAX halves it.", read.node)
+        traced = compiled.outermost(file, read.scope, file.top) is not None
+        if not traced and not _is_given_to_jax(compiled, file, read.node):
+            raise before
         try:
             Concreteness(files, file, node.id, known).check(read.node)
         except Refused:
-            raise file.refuse(f"`{node.id}` is used here before JAX halves it.", read.node) from None
+            raise before from None
     for other, _ in files.handed_on(file, node.id) if home is file.top else ():
         if other is not file:
             raise other.refuse(f"`{node.id}` is used here as well.", other.tree)
@@ -83,12 +88,24 @@ def _captured(files: Files, file: File, place: Range) -> SourceChange:
     return Hoist(edits.change().files, tuple(files.doubts))
 
 
+def _is_given_to_jax(compiled: Compiled, file: File, node: ast.expr) -> bool:
+    """Is it an argument of JAX's, or of a function that is compiled, or asked for nothing but its shape?"""
+    parent = file.parents[node]
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in ("shape", "ndim", "size")
+    call = file.parents[parent] if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or call.func is node:
+        return False
+    found = list(compiled.definition(file, call.func))
+    takes = bool(found) and all(compiled.compiled(other, function) for other, function in found)
+    return takes or (file.dotted(call.func) or "").startswith("jax.")
+
+
 def _name_at(file: File, place: Range) -> ast.Name:
-    wanted = file.module.lines.offset(place.start), file.module.lines.offset(place.end)
-    for node in ast.walk(file.tree):
-        if isinstance(node, ast.Name) and (file.layout.start(node), file.layout.end(node)) == wanted:
-            return node
-    raise Refused("It is not a name whose dtype could be said where it is bound.", file.path, place.start.line)
+    node = file.at(place)
+    if not isinstance(node, ast.Name):
+        raise Refused("It is not a name whose dtype could be said where it is bound.", file.path, place.start.line)
+    return node
 
 
 def _narrow(file: File, call: ast.Call) -> list[Edit]:
