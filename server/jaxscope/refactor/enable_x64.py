@@ -14,6 +14,8 @@ from jaxscope.refactor.writing.syntax import insert_after, starts_own_line
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 
+_SWITCH = "jax_enable_x64"
+
 
 def plan(project: Project, path: str, line: int) -> SourceChange | Refusal:
     """For the file at `path`, where it is the one that is run. `line`: of the finding."""
@@ -23,17 +25,20 @@ def plan(project: Project, path: str, line: int) -> SourceChange | Refusal:
         importer = next(_importers(files, file), None)
         if importer is not None:
             raise Refused("This file imports it: x64 is to be enabled where the program starts.", importer.path, 1)
-        imports = _first_imports(file)
+        for other in files.mentioning(_SWITCH):
+            said = next(number for number, text in enumerate(other.module.text.splitlines(), 1) if _SWITCH in text)
+            raise Refused(f"`{_SWITCH}` stands here already.", other.path, said)
         name = file.name_of("jax", file.top)
-        if not imports or (name is None and "jax" in identifiers(file.tree)):
+        last = _last_import(file, name)
+        if last is None or last.lineno > line or (name is None and "jax" in identifiers(file.tree)):
             raise Refused("There are no imports at its beginning to put it after.", path, line)
-        if not starts_own_line(file.layout, imports[-1]):
-            raise file.refuse("The imports share their line with something else.", imports[-1])
+        if not starts_own_line(file.layout, last):
+            raise file.refuse("The imports share their line with something else.", last)
         added = [] if name else ["import jax", ""]
         newline = file.layout.newline
-        text = newline.join([*added, f'{name or "jax"}.config.update("jax_enable_x64", True)'])
+        text = newline.join([*added, f'{name or "jax"}.config.update("{_SWITCH}", True)'])
         edits = Edits()
-        edits.add(file, insert_after(file.layout, imports[-1], text if added else newline + text))
+        edits.add(file, insert_after(file.layout, last, text if added else newline + text))
         return edits.change()
     except Refused as refused:
         return refused.refusal
@@ -54,12 +59,16 @@ def _importers(files: Files, file: File) -> Iterator[File]:
             yield other
 
 
-def _first_imports(file: File) -> list[ast.stmt]:
-    """The imports that the file begins with, after its docstring."""
-    found: list[ast.stmt] = []
+def _last_import(file: File, jax: str | None) -> ast.stmt | None:
+    """The last of the imports that the file begins with, after its docstring; or a later one that binds the name."""
+    found: ast.stmt | None = None
     for statement in file.tree.body:
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            found.append(statement)
+            found = statement
         elif found or not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
-            return found
-    return found
+            break
+    bound = [file.statement(binding.node) for binding in file.bindings(file.top, jax)] if jax else []
+    later = [one for one in bound if found is None or one.lineno > found.lineno]
+    if len(later) < len(bound) or not bound:
+        return found
+    return later[0] if later[0] in file.tree.body else None
