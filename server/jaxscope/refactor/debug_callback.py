@@ -15,6 +15,9 @@ from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, SourceChange, TextEdit
 from jaxscope.text.span import Range, Span
 
+_STATIC = ("shape", "dtype")
+"""Attributes that a value has at the call and when it is called back alike."""
+
 
 def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
     """Replaces the logging call that stands at `place`."""
@@ -68,6 +71,8 @@ class _Plan:
             raise self.call.refuse("It is not known how many arguments it has", argument)
         inside = texts.values(argument)
         for node in [argument] if inside is None else inside:
+            if isinstance(node, ast.Attribute) and node.attr in _STATIC:
+                node = node.value  # a shape that is given becomes one of arrays
             if isinstance(node, ast.Name):
                 self.given[node.id] = node.id
             elif isinstance(argument, ast.JoinedStr):

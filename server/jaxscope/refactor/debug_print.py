@@ -67,7 +67,7 @@ class _Plan:
                 return _escaped(format(node.value, part.how))
             except (TypeError, ValueError):
                 raise self.call.refuse("It formats what is written out in a way that fails", self.call.node) from None
-        if isinstance(node, _CONTAINERS):
+        if isinstance(node, _CONTAINERS) or (isinstance(node, ast.Attribute) and node.attr == "shape"):
             raise self.call.refuse("A container is printed in another form", self.call.node)
         text = ast.unparse(node) if part.literally else self.call.source(node)
         self.values.append(text)
@@ -79,5 +79,4 @@ def _escaped(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    shown = repr(text)
-    return shown if '"' in text else '"' + shown[1:-1].replace("\\'", "'") + '"'
+    return repr(text) if '"' in text else f'"{repr(text)[1:-1]}"'
