@@ -44,10 +44,11 @@ class UserFiles:
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root) + os.sep
         interpreter = {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)}
-        self._apart = [os.path.realpath(p) + os.sep for p in interpreter]
+        apart = (os.path.realpath(p) + os.sep for p in interpreter)
         # A project whose interpreter lies in the project is normal; one that lies in the interpreter is not.
-        self._apart = [p for p in self._apart if not self.root.startswith(p)]
+        self._apart = tuple(p for p in apart if not self.root.startswith(p))
         self._owned: dict[str, str | None] = {}
+        self._folders: dict[str, bool] = {}
         self._definitions: dict[str, tuple[Definition, ...]] = {}
 
     def owns(self, filename: str) -> bool:
@@ -60,16 +61,22 @@ class UserFiles:
 
     def _real(self, filename: str) -> str | None:
         if filename not in self._owned:
-            real = None if filename.startswith("<") else os.path.realpath(filename)
-            if real and (
-                not real.startswith(self.root)
-                or any(part in real[len(self.root) - 1 :] for part in _APART)
-                or any(real.startswith(p) for p in self._apart)
-                or real.startswith(BUNDLED)
-            ):
-                real = None
+            real = None
+            # Most files that are asked for are those of installed packages, whose folders tell it.
+            if not filename.startswith("<") and not self._is_apart(os.path.dirname(filename)):
+                real = os.path.realpath(filename)
+                if not real.startswith(self.root) or real.startswith(BUNDLED) or self._is_apart(os.path.dirname(real)):
+                    real = None
             self._owned[filename] = real
         return self._owned[filename]
+
+    def _is_apart(self, folder: str) -> bool:
+        """Does it belong to installed packages, or to the interpreter?"""
+        if folder not in self._folders:
+            real = os.path.realpath(folder) + os.sep
+            inside = real[len(self.root) - 1 :] if real.startswith(self.root) else real
+            self._folders[folder] = any(part in inside for part in _APART) or real.startswith(self._apart)
+        return self._folders[folder]
 
     def line(self, path: str, number: int) -> str:
         """Text of a line, without blanks around it."""
