@@ -213,6 +213,98 @@ FORMS = {
         """,
         {"f scale": None},
     ),
+    "another function each time": (
+        """
+    scale = 1.0
+
+    def main():
+        global scale
+        for scale in (1.0, 2.0, 3.0):
+            jax.jit(lambda x: x * scale)(jnp.ones(3))
+        """,
+        {"main.<locals>.<lambda> scale": None},
+    ),
+    "traced again, since JAX has forgotten it": (
+        """
+    scale = 1.0
+
+    @jax.jit
+    def f(x):
+        return x * scale
+
+    def main():
+        global scale
+        for scale in (1.0, 2.0):
+            f.clear_cache()
+            f(jnp.ones(3))
+        """,
+        {"f scale": None},
+    ),
+    "in what a callback closes over": (
+        """
+    scale, unused = 1.0, 1.0
+
+    @jax.jit
+    def f(x):
+        factor, other = scale, unused
+        return jax.pure_callback(lambda v: v * np.float32(factor), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    def main():
+        global scale, unused
+        f(jnp.ones(3))
+        scale = unused = 2.0
+        """,
+        {"f scale": True, "f unused": False},
+    ),
+    "in a text that is printed at each call": (
+        """
+    scale = 1.0
+
+    @jax.jit
+    def f(x):
+        jax.debug.print(f"{scale}" + ": {}", x)
+        return x
+
+    def main():
+        global scale
+        f(jnp.ones(3))
+        scale = 2.0
+        """,
+        {"f scale": True},
+    ),
+    "objects that do not let themselves be looked at any more": (
+        """
+    class Proxy:
+        bound = True
+
+        @property
+        def __class__(self):
+            if not Proxy.bound:
+                raise RuntimeError("out of context")
+            return Proxy
+
+        @property
+        def __dict__(self):
+            if not Proxy.bound:
+                raise RuntimeError("out of context")
+            return {"rate": 1.0}
+
+        def __getattr__(self, name):
+            return 1.0
+
+    proxy, scale = Proxy(), 1.0
+
+    @jax.jit
+    def f(x):
+        return x * scale * proxy.rate if proxy else x
+
+    def main():
+        global scale
+        f(jnp.ones(3))
+        Proxy.bound, scale = False, 2.0
+        """,
+        {"f scale": True},
+    ),
     "fails with the new value": (
         """
     scale = 1.0

@@ -49,8 +49,9 @@ def report(observer: Observer, denied: list[Denied]) -> tuple[ChangedValue, ...]
     until = time.perf_counter() + SECONDS
     with guesses.unseen(observer, denied):
         for key, outer in outermost.items():
-            known |= _Trial(outer, changed[key], readings, observer.files, until).run()
-    observer.leaks.pass_over()
+            trial = _Trial(outer, changed[key], readings, observer.files, until)
+            known |= dict.fromkeys(changed[key]) if outer.replaced else trial.run()
+    observer.pass_over_leaks()
     return _once(ChangedValue(*seen.function, seen.name, *told[seen], depends=known[seen]) for seen in told)
 
 
@@ -80,7 +81,7 @@ class _Trial:
         self, record: Record, changed: list[Seen], readings: list[Seen], files: UserFiles, until: float
     ) -> None:
         self.call, self.x64, self.changed, self.readings = record.call, record.x64, changed, readings
-        self.files, self.until = files, until
+        self.files, self.until, self.seconds = files, until, record.seconds or 0.0
         self.traced = record.inferred.params["jaxpr"] if record.inferred is not None else None
         self.held = self._constants(self.traced) if self.traced is not None and changed else []
 
@@ -124,7 +125,7 @@ class _Trial:
 
     def _traced_again(self) -> Any:
         left = self.until - time.perf_counter()
-        if self.traced is None or left <= 0 or bool(jax.config.jax_enable_x64) != self.x64:
+        if self.traced is None or left < self.seconds or bool(jax.config.jax_enable_x64) != self.x64:
             return None
         try:
             with within(left):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType, MethodType
 from typing import Any
 
 from . import arrays, comparing, jax_compat
 from .expressing import Body, Bound, Call, Constant, Expression, Input, Result, TooLarge, express
 
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
+_DEEPEST = 6
+"""Functions inside functions that are compared by what they hold; a recursive one holds itself."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +143,14 @@ def _said(leaf: Any) -> str:
     return names.get(type(leaf), "something computed")
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: Any, b: Any, depth: int = 0) -> bool:
     a, b = jax_compat.unwrapped(a), jax_compat.unwrapped(b)
     if a is b:
         return True
     if jax_compat.is_array(a) or jax_compat.is_array(b):
         return arrays.key_of(a) == arrays.key_of(b) or comparing.identical(a, b)
+    if type(a) is dict and type(b) is dict and a.keys() == b.keys():
+        return all(_same(value, b[key], depth) for key, value in a.items())
     try:
         if bool(a == b) or (a != a and b != b):
             return True
@@ -150,4 +158,20 @@ def _same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, (tuple, list)) and type(a) is type(b) and len(a) == len(b):
         return all(map(_same, a, b))
-    return type(a) is type(b) and _ADDRESS.sub("", repr(a)) == _ADDRESS.sub("", repr(b))
+    alike = type(a) is type(b) and _ADDRESS.sub("", repr(a)) == _ADDRESS.sub("", repr(b))
+    return alike and (depth > _DEEPEST or all(_same(x, y, depth + 1) for x, y in zip(_held(a), _held(b), strict=False)))
+
+
+def _held(value: Any) -> Iterator[Any]:
+    """What a function, such as a callback, works with, and its text does not show."""
+    if isinstance(value, FunctionType):
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):  # an empty one
+                yield cell.cell_contents
+        yield from value.__defaults__ or ()
+    elif isinstance(value, functools.partial):
+        yield from (value.func, *value.args, *value.keywords.values())
+    elif isinstance(value, MethodType):
+        yield value.__func__
+    elif dataclasses.is_dataclass(value):  # JAX's own around callbacks
+        yield from (getattr(value, field.name, None) for field in dataclasses.fields(value))

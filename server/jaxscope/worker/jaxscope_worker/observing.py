@@ -67,6 +67,8 @@ class Record:
     """Has the program itself called it?"""
     reads: tuple[staling.Seen, ...] = ()
     """From outside, as it was."""
+    replaced: bool = False
+    """Has the program traced it again under the same signature? Perhaps nobody calls what came of it any more."""
 
 
 class Observer:
@@ -120,6 +122,13 @@ class Observer:
         except Exception as fault:
             self._fault(fault)
             return ()
+
+    def pass_over_leaks(self) -> None:
+        """What tracers are held now is not the program's doing."""
+        try:
+            self.leaks.pass_over()
+        except Exception as fault:
+            self._fault(fault)
 
     def _fault(self, error: Exception) -> None:
         """A mistake of ours; the user's program goes on."""
@@ -205,6 +214,8 @@ class Observer:
         if target is None or record.only_looked:
             return None
         alike = self._alike.setdefault((target.path, target.qualname, target.line, record.parameters), [])
+        for before in alike:
+            before.replaced |= record.by_program
         if len(alike) < _MAX_ALIKE:
             alike.append(record)
             return None

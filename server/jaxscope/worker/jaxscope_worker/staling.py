@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 import weakref
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from types import CellType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -28,7 +28,8 @@ _MOST_BYTES = 1 << 20
 _KEPT_BYTES = 1 << 16
 """NumPy arrays up to this size are copied, since they may change in place."""
 _NUMBERS = (bool, int, float, complex)
-_FIXED = (FunctionType, MethodType, ModuleType, type, property)
+_FIXED = (FunctionType, MethodType, ModuleType, type)
+_COMPUTED = (property, functools.cached_property)
 _ROOTS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")
 _PAIRS = ("LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
@@ -76,7 +77,10 @@ class Seen:
         """Is it, by the program's doing, another than when it was traced?"""
         value = self.value()
         both = (self.then,) if self.ours is None else (self.then, self.ours)
-        return value is not _GONE and all(_differs(known, value) for known in both)
+        try:
+            return value is not _GONE and all(_differs(known, value) for known in both)
+        except Exception:  # it pretends to be what it stands for, which is not there now
+            return False
 
     def before(self) -> tuple[Any, ...]:
         """What it was, alone in a tuple; nothing where that is gone."""
@@ -96,7 +100,7 @@ class Seen:
         """Gives it another value, past all code of the user's. False where that cannot be."""
         try:
             return _put(self.holder, self.chain, value)
-        except (AttributeError, KeyError, ValueError, IndexError, TypeError):
+        except Exception:
             return False
 
 
@@ -182,7 +186,7 @@ def _known_part(holders: dict[str, Any], chain: _Chain) -> _Chain:
     return chain
 
 
-@lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=512)
 def _chains(code: CodeType) -> tuple[_Chain, ...]:
     """The names that code, and code nested in it, reads from outside, with what is written behind them."""
     found = dict.fromkeys(_written(code))
@@ -232,7 +236,7 @@ def _value(holder: Any, chain: _Chain) -> Any:
         for kind, key in chain.links:
             value = _link(value, kind, key)
         return value
-    except (AttributeError, KeyError, ValueError, IndexError, TypeError):
+    except Exception:  # an object may compute its `__dict__`
         return _GONE
 
 
@@ -252,7 +256,10 @@ def _link(value: Any, kind: str, key: Any) -> Any:
     if kind == "[]":
         return value[key] if type(value) in (dict, list, tuple) else _GONE
     own = value.__dict__
-    return own[key] if key in own else vars(type(value)).get(key, _GONE)
+    if key in own:
+        return own[key]
+    shared = vars(type(value)).get(key, _GONE)
+    return _GONE if isinstance(shared, _COMPUTED) else shared
 
 
 def _put(holder: Any, chain: _Chain, value: Any) -> bool:
