@@ -42,15 +42,24 @@ class Visible:
         """Raises Refused unless the value certainly exists when the code at `node` runs, rather than later."""
         value = self.value
         bindings = value.file.bindings(value.home, value.root)
-        same = file is value.file and file.scope_of(node).owner() is value.home
-        if same and any((b.order > (node.lineno, node.col_offset)) for b in bindings):
-            raise file.refuse(f"`{value.text}` may not exist yet where the function is stored.", node)
+        reason = f"`{value.text}` may not exist yet where the function is stored."
+        scope = at = file.scope_of(node).owner()
+        start = (node.lineno, node.col_offset)
+        if file is value.file and any(each is value.home for each in scope.around()):
+            while at is not value.home and at.parent is not None and isinstance(at.node, ast.stmt | ast.expr):
+                start = (at.node.lineno, at.node.col_offset)  # what is defined there runs later
+                at = at.parent.owner()
+            later = [each.order > start for each in bindings]
+            if scope is value.home and any(later):
+                raise file.refuse(reason, node)
+            if scope is not value.home and all(later):
+                self.files.doubt(file, node, reason)
         links = [link[1:] for link in value.links if link.startswith(".")]
         stores = [store for name in links for store in self.files.attribute_stores(name)]
         for other, store in stores:
             here = other is file and other.scope_of(store) is file.scope_of(node)
             if here and (store.lineno, store.col_offset) > (node.lineno, node.col_offset):
-                raise file.refuse(f"`{value.text}` may not exist yet where the function is stored.", node)
+                raise file.refuse(reason, node)
 
     def _existing(self, file: File, scope: Scope) -> str | None:
         for name, bindings in file.top.bindings.items():
