@@ -7,13 +7,16 @@ import ast
 from jaxscope.refactor.change import Hoist, Refusal, Refused
 from jaxscope.refactor.program.compiled import Compiled
 from jaxscope.refactor.program.known import Known
+from jaxscope.refactor.program.mentions import check_named
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.to_argument.concrete import Concreteness
 from jaxscope.refactor.writing.edits import Edits
 from jaxscope.refactor.writing.syntax import add_keyword, replace
 from jaxscope.semantics.evaluation.dtypes import narrowed
+from jaxscope.semantics.evaluation.values import Array
 from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.names.scopes import Scope
 from jaxscope.semantics.project import Project
 from jaxscope.semantics.wide.wide_requests import WideRequest, wide_requests_of
 from jaxscope.text.edit import Edit, SourceChange
@@ -70,22 +73,30 @@ def _captured(files: Files, file: File, place: Range) -> SourceChange:
         raise file.refuse(
             f"`{node.id}` is not given the result of one call, here, where its dtype could be said.", node
         )
-    known, compiled = Known(files.project, file, home, node.id, ()), Compiled(files)
-    for read in file.reads(home, node.id):
-        before = file.refuse(f"`{node.id}` is used here before JAX halves it.", read.node)
-        traced = compiled.outermost(file, read.scope, file.top) is not None
-        if not traced and not _is_given_to_jax(compiled, file, read.node):
-            raise before
-        try:
-            Concreteness(files, file, node.id, known).check(read.node)
-        except Refused:
-            raise before from None
-    for other, _ in files.handed_on(file, node.id) if home is file.top else ():
-        if other is not file:
-            raise other.refuse(f"`{node.id}` is used here as well.", other.tree)
+    known = Known(files.project, file, home, node.id, ())
+    if not isinstance(known.value, Array) or known.value.dtype != "float64":
+        raise file.refuse(f"`{node.id}` is not known to be an array of 64-bit floats.", node)
+    _check_reads(files, file, home, node.id, known)
     edits = Edits()
     edits.add(file, _narrow(file, value))
     return Hoist(edits.change().files, tuple(files.doubts))
+
+
+def _check_reads(files: Files, file: File, home: Scope, name: str, known: Known) -> None:
+    """Raises Refused where something else than JAX uses the array."""
+    check_named(files, name)
+    compiled = Compiled(files)
+    for use in files.of_name(file, home, name):
+        if use.file is not file:
+            raise use.file.refuse(f"`{name}` is used here as well.", use.node)
+        before = file.refuse(f"`{name}` is used here before JAX halves it.", use.node)
+        traced = compiled.outermost(file, file.scope_of(use.node), file.top) is not None
+        if not traced and not _is_given_to_jax(compiled, file, use.node):
+            raise before
+        try:
+            Concreteness(files, file, name, known).check(use.node)
+        except Refused:
+            raise before from None
 
 
 def _is_given_to_jax(compiled: Compiled, file: File, node: ast.expr) -> bool:
