@@ -284,6 +284,34 @@ def test_what_was_out_of_date_may_change(tmp_path: Path, results: str) -> None:
     assert reply.values_equal is (results == "eager")
 
 
+def test_what_further_traces_leave_behind_is_no_difference(tmp_path: Path) -> None:
+    before = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+scale = 1.0
+lengths, traces = [], np.zeros(1)
+
+
+@jax.jit
+def f(x):
+    lengths.append(x.shape[0])
+    traces[0] += 1
+    return x * scale
+
+
+def run():
+    global scale
+    y = f(jnp.ones(3))
+    scale = 2.0
+    return y, lengths, traces
+"""
+    after = before.replace("def f(x)", "def f(x, scale)").replace("f(jnp.ones(3))", "f(jnp.ones(3), scale)")
+    reply = verify(tmp_path, before, after, constant="scale")
+    assert (reply.values_equal, reply.detail) == (True, "")
+
+
 def test_only_into_what_is_right(tmp_path: Path) -> None:
     wrong = FRESH.replace("f(3.0, scale)}", "f(4.0, scale)}")
     reply = verify(tmp_path, STALE, wrong, constant="scale", results="eager")

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import jax
+import numpy
 
 from .. import declaring, depending, functions, guard, guesses, importing, jax_compat, objects, targets
 from ..failing import failure_of
@@ -112,7 +113,7 @@ class _Run:
             result = function()
             _finish(result)
             if self.results is not None:
-                self.results[entry] = result
+                self.results[entry] = _copied(result)
         except BaseException as error:
             self.failure = failure_of(error, self.files)
             return False
@@ -156,6 +157,14 @@ class _Run:
             self.files.path(self.request.path), declared.function, line, reason, failure,
             declared.signature, declared.source, declared.origin,
         )  # fmt: skip
+
+
+def _copied(result: Any) -> Any:
+    """As it is now: further traces may change lists and NumPy arrays that it shares with the program."""
+    try:
+        return jax.tree_util.tree_map(lambda leaf: leaf.copy() if isinstance(leaf, numpy.ndarray) else leaf, result)
+    except Exception:  # a tree of the user's own that cannot be rebuilt
+        return result
 
 
 def _finish(result: Any) -> None:
