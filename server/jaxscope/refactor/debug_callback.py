@@ -53,11 +53,12 @@ class _Plan:
             raise call.refuse(
                 f"`{node.keywords[0].arg or '**'}` tells of the moment of the call", node.keywords[0].value
             )
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "exception":
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if method == "exception":
             raise call.refuse("It logs the exception of the moment of the call", node)
-        root = node.func
-        while isinstance(root, ast.Attribute):
-            root = root.value
+        if method == "log" and not all(map(self._is_fixed, node.args[:1])):
+            raise call.refuse("Its level would become an array", node)
+        root = _root(node.func)
         owner = call.model.project.evaluator.owner(root.id, call.scope) if isinstance(root, ast.Name) else None
         if owner is None or not isinstance(root, ast.Name):
             raise call.refuse("The logger is not a name", node)
@@ -65,19 +66,30 @@ class _Plan:
         if len(bindings.get(root.id, ())) != 1:
             raise call.refuse(f"`{root.id}` may be another logger by then", node)
 
+    def _is_fixed(self, node: ast.expr) -> bool:
+        """Is it written out, or something imported: the same whenever it is called?"""
+        root = _root(node)
+        if not isinstance(root, ast.Name):
+            return isinstance(root, ast.Constant)
+        home = self.call.model.project.evaluator.owner(root.id, self.call.scope)
+        bindings = self.call.model.module_bindings.get(root.id, ())
+        return home is not None and home.kind == "module" and [one.kind for one in bindings] == ["import"]
+
     def _take(self, argument: ast.expr) -> None:
         """Makes parameters of the values in an argument."""
         if isinstance(argument, ast.Starred):
             raise self.call.refuse("It is not known how many arguments it has", argument)
         inside = texts.values(argument)
         for node in [argument] if inside is None else inside:
+            if self._is_fixed(node):
+                continue
             if isinstance(node, ast.Attribute) and node.attr in _STATIC:
                 node = node.value  # a shape that is given becomes one of arrays
             if isinstance(node, ast.Name):
                 self.given[node.id] = node.id
             elif isinstance(argument, ast.JoinedStr):
                 raise self.call.refuse("The f-string works something out", argument)
-            elif not isinstance(node, ast.Constant):
+            else:
                 self._replace(node)
 
     def _replace(self, node: ast.expr) -> None:
@@ -88,3 +100,10 @@ class _Plan:
         place, whole = model.place(scope, node).range, model.place(scope, self.call.node).range
         start = lines.offset(whole.start)
         self.edits.append(Edit(Span(lines.offset(place.start) - start, lines.offset(place.end) - start), name))
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """`a` of `a.b.c`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from string import Formatter
 
 from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.refactor.traced_call import TracedCall, traced_call
@@ -34,6 +35,9 @@ class _Plan:
         between = self._options()
         node = self.call.node
         text = between.join(self._shown(argument) for argument in node.args)
+        if ("{" in text or "}" in text) and next(iter(Formatter().parse(text)))[1] is None:
+            # JAX 0.10 looks no further than there for values, and prints such a text as it is, with its braces doubled.
+            raise self.call.refuse("`jax.debug.print` shows braces before the first value in another way", node)
         return self.call.replaced(f"{self.call.module()}.debug.print({', '.join([_quoted(text), *self.values])})")
 
     def _options(self) -> str:
