@@ -162,7 +162,7 @@ def test_a_recording_is_evidence_without_running_anything(tmp_path: Path) -> Non
     said = jaxscope("check", "train.py", "--no-trace", "--select", "captured-array", cwd=tmp_path).out
     assert said.count(" [recorded]\n") == 2
     assert "[traced]" not in said
-    ran = jaxscope("check", "train.py", "--trace", cwd=tmp_path).out
+    ran = jaxscope("check", "train.py", "--trace", "--select", "captured-array", cwd=tmp_path).out
     assert ran.count(" [traced]\n") == 1
     assert ran.count(" [recorded]\n") == 1  # `main` is not called by an import
     assert {(one["in"][0], one["source"]) for one in rows["step"]["signatures"]} == {

@@ -307,7 +307,7 @@ def test_too_little_for_a_finding_is_told_in_the_hover(tmp_path: Path) -> None:
     shown = hover(workspace, path, Position(line, column), Situation(), Style(lambda title, link: "", False))
     assert shown is not None
     said, why = shown.markdown.splitlines()
-    assert re.fullmatch(r"`total` was traced 2 times here in the recorded run, \d+ m?s compiling again:", said)
+    assert re.fullmatch(r"`total` was traced 2 times here in the recorded run, [\d.]+ m?s compiling again:", said)
     assert why == "- new shape of x: f32[3] → f32[4]"
 
 
