@@ -15,6 +15,8 @@ from jaxscope.semantics.names.scopes import Scope
 from jaxscope.text.edit import Edit
 from jaxscope.text.span import Span
 
+_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
 
 class Visible:
     """Writes the value at call sites, and adds imports where a file needs one."""
@@ -43,6 +45,9 @@ class Visible:
         value = self.value
         bindings = value.file.bindings(value.home, value.root)
         reason = f"`{value.text}` may not exist yet where the function is stored."
+        loops = {each for each in file.around(node) if isinstance(each, _LOOPS)}
+        if any(loops & set(value.file.around(each.node)) for each in bindings):
+            raise file.refuse(f"`{value.text}` may be another one in the next round, when this is called.", node)
         scope = at = file.scope_of(node).owner()
         start = (node.lineno, node.col_offset)
         if file is value.file and any(each is value.home for each in scope.around()):
