@@ -76,7 +76,7 @@ def call_external(ev: Evaluator, name: str, given: Given, node: ast.AST, frame: 
         keywords = tuple(given.keywords.items())
         return PartialValue(name, given.args[0], tuple(given.args[1:]), keywords, node, frame)
     if layers.is_known(name):
-        return TRACER if frame.traced else _layer(name, given, frame)
+        return TRACER if frame.traced else _layer(ev, name, given, frame)
     module, _, tail = name.rpartition(".")
     if module == "builtins":
         return builtin_calls.call(ev, tail, given.args, given.keywords, frame)
@@ -93,8 +93,28 @@ def call_external(ev: Evaluator, name: str, given: Given, node: ast.AST, frame: 
     return _array_call(ev, module, tail, given, frame)
 
 
-def _layer(name: str, given: Given, frame: Frame) -> Value:
-    return SOMEWHERE if given.starred else layers.call(name, Call(given.args, given.keywords, "jax", frame.model.x64))
+def _layer(ev: Evaluator, name: str, given: Given, frame: Frame) -> Value:
+    if given.starred:
+        return SOMEWHERE
+    found = layers.call(name, Call(given.args, given.keywords, "jax", frame.model.x64))
+    if not isinstance(found, Tree):
+        return found
+    return Tree(
+        tuple(
+            (path, replace(array, shape=None) if _is_assigned(ev, path, frame) else array)
+            for path, array in found.arrays
+        )
+    )
+
+
+def _is_assigned(ev: Evaluator, path: str, frame: Frame) -> bool:
+    """May the array at `path` of a layer be another by now: `layer.kernel = …`, `layer.kernel.value = …`?"""
+    name = path.rpartition(".")[2]
+    inside = (write.node for write in ev.writes_from_outside(frame.model, "value"))
+    return any(True for _ in ev.writes_from_outside(frame.model, name)) or any(
+        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == name
+        for node in inside
+    )
 
 
 def _array_call(ev: Evaluator, module: str, tail: str, given: Given, frame: Frame) -> Value:
