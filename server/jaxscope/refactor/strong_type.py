@@ -8,7 +8,7 @@ from jaxscope.refactor.change import Hoist, Refusal, Refused
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.writing.edits import Edits
-from jaxscope.refactor.writing.syntax import ensure_import
+from jaxscope.refactor.writing.jax_numpy import jax_numpy
 from jaxscope.semantics.names.scopes import Binding
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, SourceChange
@@ -67,11 +67,8 @@ def _is_number(node: ast.expr | None) -> bool:
 
 
 def _typed(file: File, number: ast.expr, dtype: str) -> list[Edit]:
-    alias = file.name_of("jax.numpy", file.scope_of(number))
-    imports = [] if alias else ensure_import(file.layout, file.tree, "import jax.numpy as jnp")
-    if alias is None and "jnp" in file.top.bindings:
-        raise file.refuse("`jnp` is not `jax.numpy` here.", number)
-    return [*imports, *_wrapped(file, number, f"{alias or 'jnp'}.{dtype}")]
+    name, imports = jax_numpy(file, number)
+    return [*imports, *_wrapped(file, number, f"{name}.{dtype}")]
 
 
 def _wrapped(file: File, node: ast.expr, function: str) -> list[Edit]:

@@ -45,7 +45,8 @@ anew, by a lambda or a `def` that runs again, is traced anew.
 
 The fix passes the value as an argument, in the definition and in every call. The compiled function then uses the value
 of the moment, which changes its results: that is the point of it. It is refused where Python itself has to know the
-value while tracing (`if flag:`, a shape); there `static_argnames` is what to use.
+value while tracing (`if flag:`, a shape); there `static_argnames` is what to use. `eqx.filter_jit` compiles anew for
+each Python number, so that it is given the number as an array (`jnp.asarray(penalty)`).
 
 ## Limits
 

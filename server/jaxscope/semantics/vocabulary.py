@@ -47,6 +47,8 @@ class Transform:
     takes_self: bool = False
     """It takes objects apart by itself (`eqx.filter_jit`, `nnx.jit`): a bound `self` or a callable object becomes an
     argument, not a constant."""
+    static_numbers: bool = False
+    """Only arrays are arguments of what it compiles (`eqx.filter_jit`): it compiles anew for each Python number."""
     carry: int = -1
     """Position of the initial carry, which a new loop parameter would join."""
     differentiates: bool = False
@@ -94,8 +96,8 @@ _TABLE = (
         option_positions=((1, "axis_name"),),
         static=("static_broadcasted_argnums",),
     ),
-    Transform("equinox.filter_jit", _FUN, True, takes_self=True),
-    Transform("equinox.filter_pmap", _FUN, True, per_argument=("in_axes",), takes_self=True),
+    Transform("equinox.filter_jit", _FUN, True, takes_self=True, static_numbers=True),
+    Transform("equinox.filter_pmap", _FUN, True, per_argument=("in_axes",), takes_self=True, static_numbers=True),
     Transform(
         "flax.nnx.jit",
         _FUN,
@@ -114,7 +116,7 @@ _TABLE = (
         takes_self=True,
     ),
     Transform("haiku.jit", _FUN, True, takes_self=True),
-    Transform("haliax.named_jit", (Body(0, "fn"),), True, takes_self=True),
+    Transform("haliax.named_jit", (Body(0, "fn"),), True, takes_self=True, static_numbers=True),
     Transform("jax_dataclasses.jit", _FUN, True),
     Transform("haiku.transform", _F, members=_PURE, leading=2),
     Transform("haiku.transform_with_state", _F, members=_PURE, leading=3),

@@ -13,6 +13,7 @@ from jaxscope.refactor.program.names import File, identifiers
 from jaxscope.refactor.program.receivers import methods_reading
 from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.program.transforms import Application, decorated_by
+from jaxscope.refactor.to_argument.as_array import as_array
 from jaxscope.refactor.to_argument.concrete import Concreteness
 from jaxscope.refactor.to_argument.helper_methods import HelperMethods
 from jaxscope.refactor.to_argument.sites import handed_over
@@ -69,7 +70,7 @@ class _Method:
         for application in applications:
             count = len(positional(self.node)) if self.node.args.vararg is None else None
             self.edits.add(self.file, OptionShift(self.files, self.file, application, index, count=count).edits())
-        self._split(index)
+        self._split(index, self._given(applications))
         return self.edits.change()
 
     def _parameter(self) -> str:
@@ -181,7 +182,13 @@ class _Method:
 
     # ------------------------------------------------------------ the two methods
 
-    def _split(self, index: int) -> None:
+    def _given(self, applications: list[Application]) -> str:
+        """The value as the public method passes it."""
+        text, at = self.value.text, (self.file, self.node.body[0])
+        anew = next((one.transform for one in applications if one.transform.static_numbers), None)
+        return as_array(self.files, self.value, at, text, anew, self.edits) if anew else text
+
+    def _split(self, index: int, value: str) -> None:
         node, layout = self.node, self.layout
         private = self._private_name()
         items = layout.parameters(node)
@@ -201,7 +208,7 @@ class _Method:
             layout.indent(layout.start(node.body[0])).removeprefix(indent) if self._own_line(node.body[0]) else "    "
         )
         decorators = [f"@{layout.source(node.decorator_list[0])}"] if self.of_class else []
-        lines = [*decorators, header, *self._docstring(unit), f"{unit}return {self._call(private, index)}"]
+        lines = [*decorators, header, *self._docstring(unit), f"{unit}return {self._call(private, index, value)}"]
         self.edits.add(self.file, insert_before(layout, node, lines, blank=1))
 
     def _own_line(self, statement: ast.stmt) -> bool:
@@ -223,10 +230,10 @@ class _Method:
         self.edits.add(self.file, [Edit(Span(start, end), "")])
         return [unit + layout.source(first)]
 
-    def _call(self, private: str, index: int) -> str:
+    def _call(self, private: str, index: int, value: str) -> str:
         args = self.node.args
         given = [arg.arg for arg in positional(self.node)]
-        given.insert(index, self.value.text)
+        given.insert(index, value)
         own = self._own_class() if self.of_class == _OF_CLASS[0] else given.pop(0)
         first = next((n for n, name in enumerate(given) if name in self.by_name), len(given))
         if any(name not in self.by_name for name in given[first:]):

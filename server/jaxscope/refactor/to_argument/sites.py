@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jaxscope.refactor.program.names import File, identifiers
 from jaxscope.refactor.writing.syntax import add_argument, add_keyword, ensure_import
+from jaxscope.semantics.vocabulary import Transform
 from jaxscope.text.edit import Edit
 from jaxscope.text.span import Span
 
@@ -25,6 +26,8 @@ class Form:
     """Takes exactly `names`: no defaults, no `*args`, nothing that must be named."""
     optional: bool = False
     """The parameter was there, with a default: only calls that leave it out are to give it."""
+    anew: Transform | None = None
+    """What compiles it anew for each Python number, so that one that changes has to be an array."""
 
     @property
     def at_end(self) -> bool:

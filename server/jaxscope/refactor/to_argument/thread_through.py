@@ -20,6 +20,7 @@ from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.program.transforms import Application, applied_by, decorated_by
 from jaxscope.refactor.program.uses import given_to, is_own_method, is_steady, passes_through
 from jaxscope.refactor.to_argument.annotated import annotated
+from jaxscope.refactor.to_argument.as_array import as_array
 from jaxscope.refactor.to_argument.concrete import Concreteness
 from jaxscope.refactor.to_argument.contained import Contained
 from jaxscope.refactor.to_argument.derivative_rules import take_rules
@@ -290,6 +291,8 @@ class Threading:
                 by_name = form.keyword is not None and (form.index is None or form.at_end)
                 if not by_name:
                     raise file.refuse("The function is called later than it is given here.", node)
+            if given.kept and by_name:
+                self.visible.check_made(file, node)
             return self.site(Site(file, node, form, forward=not by_name, bind=by_name))
         if given.kind == "partial":
             return self._partial(file, call, form)
@@ -308,6 +311,7 @@ class Threading:
 
     def _after(self, application: Application, form: Form) -> Form:
         """The form of a transformed function."""
+        form = replace(form, anew=application.transform) if application.transform.static_numbers else form
         return replace(form, keyword=None) if takes_no_keyword(application) else form
 
     def _partial(self, file: File, call: ast.Call, form: Form) -> list[Site]:
@@ -355,7 +359,8 @@ class Threading:
         scope = site.file.scope_of(site.node)
         name = self._parameter_at(scope)
         if name is None:
-            return self.visible.text(site.file, scope, site.node)
+            text, anew = self.visible.text(site.file, scope, site.node), site.form.anew
+            return as_array(self.files, self.value, (site.file, site.node), text, anew, self.edits) if anew else text
         for around in scope.around():
             if around.is_function and around.function_node in self.parameters:
                 break
