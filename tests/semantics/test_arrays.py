@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxscope.semantics.evaluation.values import Array
+from jaxscope.semantics.evaluation.values import Array, Scalar, Value
 from jaxscope.semantics.project import Project
 
 HEAD = """import functools
@@ -114,13 +114,17 @@ EXPRESSIONS: list[tuple[str, tuple[int, ...] | None, str | None]] = [
 ]
 
 
-def evaluated(folder: Path, expression: str) -> Array:
+def bound(folder: Path, expression: str) -> Value:
     path = folder / "case.py"
     path.write_text(f"{HEAD}result = {expression}\n")
     project = Project(str(folder))
     model = project.model(str(path))
     assert model is not None
-    value = project.evaluator.lookup("result", model.top, model.module_frame)
+    return project.evaluator.lookup("result", model.top, model.module_frame)
+
+
+def evaluated(folder: Path, expression: str) -> Array:
+    value = bound(folder, expression)
     assert isinstance(value, Array), value
     return value
 
@@ -150,3 +154,64 @@ UNKNOWN = ["jnp.load('x.npy')", "np.asarray(unknown)", "rng.random(unknown)", "j
 def test_what_is_not_known_is_not_guessed(tmp_path: Path, expression: str) -> None:
     value = evaluated(tmp_path, expression)
     assert value.shape is None or None in value.shape
+
+
+# Expression and Python type; a number of Python's own takes the dtype of the array that it meets.
+NUMBERS = [
+    ("np.random.normal()", float),
+    ("np.random.normal(0.0, scale=N)", float),
+    ("np.random.uniform(-1, 1)", float),
+    ("np.random.rand()", float),
+    ("np.random.randint(3, 9)", int),
+    ("np.random.randint(9, dtype=int)", int),
+    ("np.random.binomial(5, 0.5, size=None)", int),
+    ("np.random.RandomState(0).poisson()", int),
+    ("np.random.choice(N)", int),
+    ("rng.random()", float),
+    ("rng.standard_normal(dtype=np.float32)", float),
+    ("rng.gamma(shape=2.0)", float),
+    ("rng.geometric(0.5)", int),
+    ("rng.choice(5)", int),
+]
+# The same for what NumPy gives as its own: an array, of any shape, or a scalar with a dtype.
+OF_NUMPY: list[tuple[str, tuple[int, ...] | None, str | None]] = [
+    ("rng.integers(9)", (), "int64"),
+    ("rng.integers(9, dtype=np.int32)", (), "int32"),
+    ("np.random.randint(9, dtype=np.uint8)", (), "uint8"),
+    ("rng.normal(size=())", (), "float64"),
+    ("rng.normal(d)", None, "float64"),
+    ("np.random.normal([0.0, 1.0])", None, "float64"),
+    ("rng.random(out=np.zeros(3))", None, "float64"),
+    ("np.random.choice([1.0, 2.0])", (), "float64"),
+    ("np.random.choice([1.0, 2.0], 3)", (3,), "float64"),
+]
+
+
+@pytest.mark.parametrize(("expression", "kind"), NUMBERS, ids=[one[0] for one in NUMBERS])
+def test_one_random_number_is_of_pythons_own_types(tmp_path: Path, expression: str, kind: type) -> None:
+    assert bound(tmp_path, expression) == Scalar(kind.__name__)
+
+
+@pytest.mark.parametrize(("expression", "shape", "dtype"), OF_NUMPY, ids=[one[0] for one in OF_NUMPY])
+def test_what_numpy_draws_as_its_own(
+    tmp_path: Path, expression: str, shape: tuple[int, ...] | None, dtype: str | None
+) -> None:
+    value = evaluated(tmp_path, expression)
+    assert (value.shape, value.dtype) == (shape, dtype)
+
+
+@pytest.mark.parametrize("drawn", ["rng.normal(unknown)", "np.random.randint(unknown)", "rng.choice(unknown)"])
+def test_a_number_or_an_array(tmp_path: Path, drawn: str) -> None:
+    assert not isinstance(bound(tmp_path, drawn), (Array, Scalar))
+
+
+@pytest.mark.jax
+def test_numpy_draws_as_expected() -> None:
+    pytest.importorskip("numpy")
+    names: dict[str, object] = {}
+    exec("import numpy as np\nN = 6\nrng = np.random.default_rng(0)\nd = np.zeros((2, 3))", names)
+    for expression, kind in NUMBERS:
+        assert type(eval(expression, names)) is kind, expression
+    for expression, shape, dtype in OF_NUMPY:
+        value = eval(expression, names)
+        assert (shape in (value.shape, None), str(value.dtype)) == (True, dtype), expression

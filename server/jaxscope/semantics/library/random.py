@@ -8,13 +8,13 @@ from jaxscope.semantics.evaluation.arrays import (
     as_int,
     as_shape,
 )
-from jaxscope.semantics.evaluation.values import UNKNOWN, Array, Const, Sequence, Shape, Value
+from jaxscope.semantics.evaluation.values import UNKNOWN, Array, Const, External, Scalar, Sequence, Shape, Value
 from jaxscope.semantics.library.table import first_array
 
 
-def _generator_shape(call: Call, position: int) -> Shape | None:
-    size = call.get("size", position)
-    return () if size is None or size == Const(None) else as_shape(size)
+def _is_one(size: Value | None) -> bool:
+    """Is one number drawn? An empty tuple asks for an array of one."""
+    return size is None or size == Const(None)
 
 
 _SIZE_AT = {
@@ -25,13 +25,14 @@ _SIZE_AT = {
     **dict.fromkeys(("lognormal", "beta", "gamma", "binomial", "vonmises", "f", "wald"), 2),
     "triangular": 3,
 }
+_NO_NUMBERS = {"size", "dtype", "out", "endpoint", "method"}
 _WHOLE = {"integers", "randint", "poisson", "binomial", "geometric", "zipf"}
 
 
 def numpy_random(name: str, call: Call) -> Value:
     """`np.random.NAME(...)` or a generator's method."""
     if name in ("rand", "randn"):
-        return call.array(tuple(as_int(value) for value in call.args), "float64")
+        return Scalar("float") if not call.args else call.array(tuple(as_int(value) for value in call.args), "float64")
     if name == "permutation":
         number = as_int(call.args[0]) if call.args else None
         array = first_array(call)
@@ -39,20 +40,40 @@ def numpy_random(name: str, call: Call) -> Value:
             return call.array((number,), "int64")
         return call.array(array.shape if array else None, array.dtype if array else None)
     if name == "choice":
-        size = call.get("size", 1)
-        array = first_array(call)
-        dtype = "int64" if array is None or array.shape == () else array.dtype
-        return call.array(() if size is None else as_shape(size), dtype)
+        return _choice(call)
     if name not in _SIZE_AT:
         return UNKNOWN
     if name == "dirichlet":
         return call.array(None, "float64")
     positions = {"random": 1, "standard_normal": 1, "standard_exponential": 1, "integers": 3, "randint": 3}
     default = "int64" if name in _WHOLE else "float64"
-    shape = _generator_shape(call, _SIZE_AT[name])
-    if shape == () and any(isinstance(value, (Array, Sequence)) for value in call.args):
-        shape = None
-    return call.array(shape, call.dtype(positions.get(name), default))
+    size = call.get("size", _SIZE_AT[name])
+    dtype = call.dtype(positions.get(name), default)
+    if not _is_one(size):
+        return call.array(as_shape(size), dtype)
+    given = [*call.args[: _SIZE_AT[name]], *(call.keywords[word] for word in call.keywords if word not in _NO_NUMBERS)]
+    filled = any(isinstance(value, Sequence) or (isinstance(value, Array) and value.shape != ()) for value in given)
+    if filled or "out" in call.keywords:
+        return call.array(None, dtype)
+    if not all(isinstance(value, Array | Const | Scalar) for value in given):
+        return UNKNOWN  # a number or an array
+    asked = call.get("dtype", positions.get(name))
+    if name in ("integers", "randint") and asked != External("builtins.int") and (asked or name == "integers"):
+        return call.array((), dtype)  # a NumPy scalar
+    return Scalar("int" if name in _WHOLE else "float")
+
+
+def _choice(call: Call) -> Value:
+    of, size = call.get("a", 0), call.get("size", 1)
+    array = first_array(call)
+    if array is None or array.shape == ():
+        known = isinstance(of, Array | Const | Scalar)
+        if _is_one(size):
+            return Scalar("int") if known else UNKNOWN
+        return call.array(as_shape(size), "int64" if known else None)
+    if _is_one(size):
+        return call.array(() if array.shape is not None and len(array.shape) == 1 else None, array.dtype)
+    return call.array(as_shape(size), array.dtype)
 
 
 _JAX_SHAPE_AT = {
