@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
 
@@ -271,6 +271,9 @@ def unproved(change: SourceChange, reply: VerifyReply | Failure | None) -> Refus
     proved = isinstance(reply, VerifyReply) and reply.avals_equal is True and reply.results_equal is True
     first = change.doubts[0]
     reason = f"{first.reason.rstrip('.')}; only a run of the program can show whether it is so."
+    if isinstance(reply, VerifyReply) and reply.silent:
+        nothing = "returns nothing and prints nothing that could be compared; return what it computes"
+        reason = f"{first.reason.rstrip('.')}; `{reply.silent}` {nothing}."
     return None if proved else Refusal(reason, first.path, first.line)
 
 
@@ -294,8 +297,10 @@ def applied(reply: VerifyReply | Failure | None, findings: Sequence[Finding], wh
         return f"{head} Not verified: {_sentence(why_not)}" if why_not else f"{head} Not verified."
     if _is_of("donate", findings[0]) and reply.avals_equal:
         return f"{head} {_donated(reply)}"
+    if reply.programs_equal and not reply.results_equal and not arguments and "prints" in _wanted(findings):
+        return f"{head} Traced again: the same program but for what it prints."
     if not arguments or (reply.constant_gone is None and reply.results_equal):
-        seen = _seen(reply, _kinds(findings))
+        seen = _seen(reply, findings)
         return f"{head} {seen}" if reply.results_equal else f"{head} Not verified: no results were compared."
     if reply.constant_gone is None:
         return f"{head} Not verified: no shapes are known for {findings[0].function}."
@@ -317,16 +322,25 @@ def _named(names: Sequence[str]) -> str:
     return " and ".join(f"`{name}`" for name in names)
 
 
-def _seen(reply: VerifyReply, kinds: Set[str]) -> str:
+def _wanted(findings: Sequence[Finding]) -> set[str]:
+    """What the program is to give after these fixes, other than the same."""
+    return {fix_kinds.RESULTS[kind] for kind in _kinds(findings) if kind in fix_kinds.RESULTS}
+
+
+def _seen(reply: VerifyReply, findings: Sequence[Finding]) -> str:
     """What another run of the program showed."""
-    wanted = {fix_kinds.RESULTS.get(kind) for kind in kinds}
+    wanted = _wanted(findings)
     if "any" in wanted:
         return "Run again: it runs, with 64 bits."
     if "types" in wanted:
         return "Run again: shapes and dtypes as they were; the numbers are others, as they should be."
-    if fix_kinds.MENDING & kinds:
+    if "prints" in wanted:
+        return "Run again: all else is printed as before." if reply.printed else f"Run again: {_output(reply)}."
+    if fix_kinds.MENDING & _kinds(findings):
+        if reply.printed:
+            return "Run again: printed as before, or as without `jit`."
         return "Run again: results as they were, or as without `jit`."
-    return f"Run again: {_output(reply)}."
+    return "Run again: printed the same." if reply.printed else f"Run again: {_output(reply)}."
 
 
 def _kinds(findings: Sequence[Finding]) -> set[str]:

@@ -113,11 +113,13 @@ MENDING = frozenset(("value-to-argument", "debug-print", "debug-callback", "retu
 """Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
 OTHER_TYPES = frozenset(("return-state", "enable-x64"))
 """Kinds of fixes after which compiled functions return something of other types, as they should."""
-RESULTS: dict[str, Literal["eager", "arrays", "types", "any"]] = {
+RESULTS: dict[str, Literal["eager", "arrays", "types", "any", "prints"]] = {
     "value-to-argument": "eager",
     "return-state": "eager",
     "donate": "arrays",
     "random-key": "types",
     "enable-x64": "any",
+    "debug-print": "prints",
+    "debug-callback": "prints",
 }
 """What the program must give after a fix of a kind that does not leave all as it was (`VerifyRequest.results`)."""

@@ -7,6 +7,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from . import printing
+
 RTOL = 1e-5
 """Relative to the largest value of an array. Another program adds in another order."""
 
@@ -14,10 +16,15 @@ RTOL = 1e-5
 def equal(before: Any, after: Any, results: str = "same") -> tuple[bool | None, str]:
     """Whether two trees of results are equal, and what differs, as far as `VerifyRequest.results` wants them so:
     `arrays` leaves out Python's truth values, which tell whether an array has been given away; `before` of `eager` has
-    Python's numbers where compiled code gives arrays; of `types` only shapes and dtypes are, of `any` the structure.
+    Python's numbers where compiled code gives arrays; of `types` only shapes and dtypes are, of `any` the structure;
+    with `prints` more may be printed.
 
     None when they hold nothing, or something that cannot be compared and nothing that differs.
     """
+    if isinstance(before, printing.Printed) and isinstance(after, printing.Printed):
+        if results in ("types", "any"):
+            return None, ""
+        return printing.equal(before, after, more=results == "prints")
     left, tree = jax.tree_util.tree_flatten_with_path(before)
     right, other = jax.tree_util.tree_flatten_with_path(after)
     if [path for path, _ in left] != [path for path, _ in right] or tree != other:
@@ -36,10 +43,13 @@ def equal(before: Any, after: Any, results: str = "same") -> tuple[bool | None, 
     return True if all_known else None, ""
 
 
-def moved(before: Any, after: Any, eager: Any) -> tuple[bool, str]:
+def moved(before: Any, after: Any, eager: Any) -> tuple[bool | None, str]:
     """Is each result after a change what it was or, where that was out of date, what nothing compiled gives; and is
     some of what was out of date right now? Another value may still be out of date, which is not this change's fault.
     """
+    texts = [each for each in (before, after, eager) if isinstance(each, printing.Printed)]
+    if len(texts) == 3:
+        return printing.moved(*texts)
     old, tree = jax.tree_util.tree_flatten_with_path(before)
     new, other = jax.tree_util.tree_flatten_with_path(after)
     right, third = jax.tree_util.tree_flatten_with_path(eager)

@@ -38,23 +38,31 @@ class Match:
     """The constant of the program before that an argument stands for, by its position after."""
 
 
-def match(before: Any, after: Any, old_donated: Sequence[bool] = (), new_donated: Sequence[bool] = ()) -> Match:
+def match(
+    before: Any,
+    after: Any,
+    old_donated: Sequence[bool] = (),
+    new_donated: Sequence[bool] = (),
+    *,
+    prints: bool = False,
+) -> Match:
     """Compares two closed jaxprs: do they compute the same from the same arrays, and give away the same ones?
 
     Arguments of the first keep their order in the second, which may have more: each of those stands for one array that
-    the first holds as a constant. Both hold the same other constants.
+    the first holds as a constant. Both hold the same other constants. With `prints` it does not count what they print.
     """
     try:
         old, new = express(before), express(after)
     except TooLarge:
         return Match(Difference("the program is too large to be compared", certain=False))
-    matcher = _Matcher()
+    matcher = _Matcher(prints=prints)
     found = matcher.whole(old, new) or matcher.donated(old_donated, new_donated)
     return Match(found, matcher.inputs, matcher.hoisted)
 
 
 @dataclass
 class _Matcher:
+    prints: bool = False
     inputs: dict[int, int] = field(default_factory=dict)
     hoisted: dict[int, Any] = field(default_factory=dict)
     bound: dict[int, Bound] = field(default_factory=dict)
@@ -75,12 +83,13 @@ class _Matcher:
         return None if kept and not lost else Difference("other arguments are donated")
 
     def _bodies(self, old: Body, new: Body) -> Difference | None:
-        if len(old.results) != len(new.results) or len(old.effects) != len(new.effects):
+        was, now = ([each for each in body.effects if not (self.prints and _prints(each))] for body in (old, new))
+        if len(old.results) != len(new.results) or len(was) != len(now):
             return Difference("the number of results or effects differs")
         self.bound.update((id(a), b) for a, b in zip(old.bound, new.bound, strict=False))
         left: list[tuple[Expression | Call, Expression | Call]] = [
             *zip(old.results, new.results, strict=True),
-            *zip(old.effects, new.effects, strict=True),
+            *zip(was, now, strict=True),
         ]
         while left:
             a, b = left.pop()
@@ -131,6 +140,14 @@ class _Matcher:
                 self.doubt = Difference("an array that the program holds is another one in each run", certain=False)
             return None
         return Difference(f"{_said(b)} is used in place of {_said(a)}")
+
+
+def _prints(call: Call) -> bool:
+    """Does nothing but print come of it, besides its results?"""
+    if call.primitive in ("debug_callback", "debug_print"):
+        return True
+    inside = [effect for body in call.bodies for effect in body.effects]
+    return bool(inside) and all(map(_prints, inside))
 
 
 def _alike(a: Any, b: Any) -> bool:

@@ -11,13 +11,21 @@ from .session import Program
 
 
 class Programs:
-    """The programs of two runs of one file; `given` are parameters, by function, that the second run gives away."""
+    """The programs of two runs of one file; `given` are parameters, by function, that the second run gives away.
+
+    With `prints` it does not count what they print.
+    """
 
     def __init__(
-        self, before: Sequence[Program], after: Sequence[Program], given: Mapping[str, Sequence[str]] | None = None
+        self,
+        before: Sequence[Program],
+        after: Sequence[Program],
+        given: Mapping[str, Sequence[str]] | None = None,
+        *,
+        prints: bool = False,
     ) -> None:
         self._before, self._after = _by_function(before), _by_function(after)
-        self._given = given or {}
+        self._given, self._prints = given or {}, prints
         self._compared: dict[str, tuple[bool | None, str]] = {}
 
     def after(self, function: str) -> list[Program]:
@@ -58,7 +66,7 @@ class Programs:
         doubt = ""
         for old, new in pairs:
             donated = donating.kept(new, self._given.get(function, ()))
-            difference = match(old.jaxpr, new.jaxpr, old.donated, donated).difference
+            difference = match(old.jaxpr, new.jaxpr, old.donated, donated, prints=self._prints).difference
             if difference is not None and difference.certain:
                 return False, f"the program of {function} would change ({difference.what})"
             doubt = doubt if difference is None else difference.what

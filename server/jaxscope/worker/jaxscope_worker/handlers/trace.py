@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy
 
-from .. import declaring, depending, functions, guard, guesses, importing, jax_compat, objects, targets
+from .. import declaring, depending, functions, guard, guesses, importing, jax_compat, objects, printing, targets
 from ..failing import failure_of
 from ..observing import Observer
 from ..reporting import Reporter
@@ -110,10 +110,10 @@ class _Run:
             self.failure = Failure("user-error", str(error))
             return False
         try:
-            result = function()
-            _finish(result)
-            if self.results is not None:
-                self.results[entry] = _copied(result)
+            if self.results is None:
+                _finish(function())
+            else:
+                self.results[entry] = _outcome(function)
         except BaseException as error:
             self.failure = failure_of(error, self.files)
             return False
@@ -157,6 +157,15 @@ class _Run:
             self.files.path(self.request.path), declared.function, line, reason, failure,
             declared.signature, declared.source, declared.origin,
         )  # fmt: skip
+
+
+def _outcome(function: Callable[[], Any]) -> Any:
+    """What it returns, or else what it prints."""
+    with printing.kept() as written:
+        result = function()
+        _finish(result)
+        jax.effects_barrier()
+    return printing.Printed.of("".join(written)) if result is None else _copied(result)
 
 
 def _copied(result: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from .. import comparing, donating, jax_compat
 from ..failing import Failed
 from ..pairing import Programs
+from ..printing import Printed
 from ..session import Program, Session
 from ..wire.messages import Constant, Hoisted, TracedFunction, TraceReply, TraceRequest, VerifyReply, VerifyRequest
 from .trace import trace_file
@@ -37,7 +38,7 @@ def handle(session: Session, request: VerifyRequest, progress: Report) -> Verify
     given: dict[str, tuple[str, ...]] = {}
     for target in targets:
         given[target.function] = given.get(target.function, ()) + target.donates
-    programs = Programs(before.programs, after.programs, given)
+    programs = Programs(before.programs, after.programs, given, prints=request.results == "prints")
     by_numbers = request.results not in _OTHER_NUMBERS
     first, *others = (_reply(before, after, one, programs, results, by_numbers=by_numbers) for one in targets)
     told = after.reply if request.tell and _is_whole(request.after, after.reply) else None
@@ -55,12 +56,12 @@ def _results(before: _Ran, after: _Ran, request: VerifyRequest, progress: Report
     """Do the entries return what they should?"""
     if request.results in _OTHER_NUMBERS:
         return _values_equal(before, after, request.results)
-    results = _values_equal(before, after, "arrays" if request.results == "arrays" else "same")
-    if request.results == "eager" and before.results and after.reply.failure is None:
+    results = _values_equal(before, after, request.results if request.results in ("arrays", "prints") else "same")
+    if request.results == "eager" and before.results and not before.silent and after.reply.failure is None:
         with jax.disable_jit():
             eager = _run(request.before, "before, not compiled", progress)
         if eager.reply.failure is None:
-            return _moved(before, after, eager)
+            results = _moved(before, after, eager)
     if results[0] is not False or after.reply.failure is not None:
         return results
     if not _repeats(before, request.before, progress):
@@ -90,10 +91,16 @@ def _reply(
         values, difference = programs.values_equal(function, lambda: before.arrays(target))
         if values is None:
             values, difference = False, f"{other}, and whether it gives the same could not be seen"
+            difference += f": {_silence(before.silent)}" if before.silent else ""
     elif alike and values is None and not before.results:
         values = True  # the same program of the same arrays
     reuse = donating.reuse(programs.after(function), target.donates) if target.donates else None
-    return VerifyReply(True, gone, avals, values, still or change or difference, alike, results[0], reuse=reuse)
+    reply = VerifyReply(True, gone, avals, values, still or change or difference, alike, results[0], reuse=reuse)
+    return replace(reply, silent=before.silent, printed=before.printed)
+
+
+def _silence(entry: str) -> str:
+    return f"`{entry}` returns nothing and prints nothing that could be compared; return what it computes"
 
 
 @dataclass
@@ -106,6 +113,18 @@ class _Ran:
     @property
     def programs(self) -> list[Program]:
         return list(self.session.programs.values())
+
+    @property
+    def printed(self) -> bool:
+        """Did the entries return nothing, and print something?"""
+        texts = [result for result in self.results.values() if isinstance(result, Printed)]
+        return len(texts) == len(self.results) and any(text.lines for text in texts)
+
+    @property
+    def silent(self) -> str:
+        """An entry that shows nothing, where none does."""
+        empty = [entry for entry, result in self.results.items() if isinstance(result, Printed) and not result.lines]
+        return empty[0] if empty and len(empty) == len(self.results) else ""
 
     def arrays(self, target: Hoisted) -> Iterator[Any]:
         """What the constant's name may stand for: the constant itself, unless it is a part of what has the name."""
@@ -189,19 +208,25 @@ def _values_equal(before: _Ran, after: _Ran, results: str = "same") -> tuple[boo
             return False, f"{entry}() would fail: {_why(after.reply)}"
         same, how = comparing.equal(result, after.results[entry], results)
         if same is False:
-            return False, f"what {entry}() returns {how}"
+            return False, f"what {entry}() {_gives(result)} {how}"
         known = known or same
     return known, ""
 
 
+def _gives(result: Any) -> str:
+    return "prints" if isinstance(result, Printed) else "returns"
+
+
 def _moved(before: _Ran, after: _Ran, eager: _Ran) -> tuple[bool | None, str]:
+    known: bool | None = None
     for entry, result in before.results.items():
         if entry not in after.results:
             return False, f"{entry}() would fail: {_why(after.reply)}"
         right, how = comparing.moved(result, after.results[entry], eager.results.get(entry))
-        if not right:
-            return False, f"what {entry}() returns {how}"
-    return True, ""
+        if right is False:
+            return False, f"what {entry}() {_gives(result)} {how}"
+        known = known or right
+    return known, ""
 
 
 def _repeats(before: _Ran, request: TraceRequest, progress: Report) -> bool:

@@ -332,10 +332,11 @@ class VerifyRequest:
     """Name of the constant that should be gone from it."""
     others: tuple[Hoisted, ...] = ()
     """What else the change makes an argument."""
-    results: Literal["same", "eager", "arrays", "types", "any"] = "same"
+    results: Literal["same", "eager", "arrays", "types", "any", "prints"] = "same"
     """What the entries must return after it: the same; where it differs, what they return when nothing is compiled,
     since compiled code used what was out of date; the same arrays, whatever is said of their buffers; other numbers of
-    the same shapes and dtypes; whatever there is in the same structure."""
+    the same shapes and dtypes; whatever there is in the same structure; the same, while more may be printed.
+    Where an entry returns nothing, what it printed counts instead."""
     donates: tuple[str, ...] = ()
     """Parameters that the change has the function give away."""
     tell: bool = False
@@ -363,6 +364,10 @@ class VerifyReply:
     """Of what it gives away: what the compiled program does with it. None when nothing is, or it was not traced."""
     after: TraceReply | None = None
     """What the second run showed, where that was wanted and it is all that a trace would show."""
+    silent: str = ""
+    """An entry that returns nothing, and prints nothing that could be compared, where no other shows anything."""
+    printed: bool = False
+    """Does `results_equal` tell of what the entries printed, since they return nothing?"""
 
 
 # ---------------------------------------------------------------- large texts
