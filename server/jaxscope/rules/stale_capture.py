@@ -60,12 +60,16 @@ mutable references (`jax.new_ref`).
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.finding import UNPARSED, Finding, FixOffer, Related, line_of, related
 from jaxscope.rules.traced_changes import judged, root
 from jaxscope.semantics.captured.capture import Mark
+from jaxscope.semantics.compiled.callers import compiled_calls_of
+from jaxscope.semantics.compiled.functions import Function
+from jaxscope.semantics.compiled.repetition import loop_around
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.stale.staleness import Stale, stale_of
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
@@ -100,12 +104,28 @@ class StaleCapture(Rule):
 def _only_seen(model: FileModel, one: ChangedValue) -> list[Finding]:
     function = model.function(one.function, one.line)
     places = model.reads(function, one.name) if function is not None else ()
-    if not places:
+    if function is None or not places or not _may_be_called_again(model, function, one.name):
         return []
     change = f"{one.then} when `{one.function}` was traced and {one.now} in the end" if one.then and one.now else ""
     was = f"was {change}" if change else f"has changed since `{one.function}` was traced"
     message = f"`{one.name}` {was}: calls without a new trace go on using the old value"
     return [Finding(NAME, "hint", model.path, places[0], one.function, one.name, message, "traced")]
+
+
+def _may_be_called_again(model: FileModel, function: Function, name: str) -> bool:
+    """Can a call come after the change? Of what a function makes and calls itself, the source shows all calls."""
+    home = function.scope.parent
+    home = home.owner() if home is not None else None
+    calls = [call for call in compiled_calls_of(model) if call.function is function.scope]
+    if home is None or not home.is_function or not calls or any(call.scope.owner() is not home for call in calls):
+        return True
+    if name in home.bindings:
+        return False  # and all that assigns its variables
+    loops = [loop_around(call.scope, call.block, call.node) for call in calls]
+    made = function.scope.node
+    return len(calls) > 1 or any(
+        loop is not None and all(node is not made for node in ast.walk(loop.node)) for loop in loops
+    )
 
 
 def _finding(model: FileModel, stale: Stale) -> Finding:
