@@ -433,3 +433,17 @@ def test_shapes_are_declared_for_a_lambda(work: Path) -> None:
     done = jaxscope("check", "lam.py", "--trace", "-v", cwd=work)
     assert "lam.py:4: <lambda>: f32[2] → f32[2] (declared)" in done.out
     assert f"jaxscope: run by {sys.executable} (Python 3." in done.err
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_fix_that_would_be_refused_is_not_promised(work: Path, many: bool) -> None:
+    (work / "case.py").write_text(CAPTURE + "\n\nimport elsewhere\n\nelsewhere.given(f)\n")
+    if many:  # read by two processes
+        (work / "long.py").write_text(CLEAN + "    # long\n" * 45_000)
+    done = jaxscope("check", ".", "--no-trace", cwd=work)
+    refused = jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", cwd=work)
+    why = "`f` is given to `elsewhere.given`, whose use of it cannot be seen"
+    assert why in refused.out + refused.err
+    assert f"= no fix: {why} (line 19)." in done.out
+    assert "= fix:" not in done.out
+    assert "can try to fix" not in done.out

@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     # Syntax trees are many small objects that live to the end: looking for garbage among them takes half of the time.
     gc.disable()
     every = groups(targets(options.paths), options)
+    for group in every:
+        group.plans = options.format == "text"
     if any(group.settings.trace for group in every):
         check_entries(every)
     bar = not options.quiet
@@ -97,7 +99,8 @@ def _read(every: list[Group]) -> Iterator[FileReport]:
         # files have in common is read once for each part.
         pieces = [(group, part) for group in every for part in parts(group.targets, total / PARTS)]
         pieces.sort(key=lambda piece: -sum(map(work, piece[1])))
-        for future in as_completed([pool.submit(_static, group.root, group.settings, part) for group, part in pieces]):
+        parts_read = [pool.submit(_static, group.root, group.settings, part, group.plans) for group, part in pieces]
+        for future in as_completed(parts_read):
             yield from future.result()
 
 
@@ -107,13 +110,14 @@ _dropped = 0
 """Bytes of source that are no longer needed and, being cycles, still there."""
 
 
-def _static(root: str, settings: Settings, part: list[Target]) -> list[FileReport]:
+def _static(root: str, settings: Settings, part: list[Target], plans: bool) -> list[FileReport]:
     global _group
     gc.disable()
     if _group is None or _group.root != root:
         if _group is not None:
             _drop(_group)
         _group = Group(root, settings, [], ())
+        _group.plans = plans
     return list(_one_by_one(_group, part))
 
 

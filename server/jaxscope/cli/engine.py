@@ -27,6 +27,7 @@ from jaxscope.cli.report import (
 )
 from jaxscope.cli.settings import Settings, settings_for
 from jaxscope.cli.targets import Target, shown_path
+from jaxscope.ide import fix
 from jaxscope.ide.workspace import Workspace
 from jaxscope.rules.base import Judgement
 from jaxscope.source.files import not_python, parses
@@ -56,6 +57,8 @@ class Group:
     skipped: dict[str, str] = field(default_factory=dict)
     """Why a file was not run, by path."""
     hello: Hello | None = None
+    plans: bool = False
+    """Are fixes planned, so that few are told of that cannot be made?"""
     muted: bool = False
     """Is what the program prints left out, since it has been printed once?"""
     _pool: Pool | None = None
@@ -212,10 +215,13 @@ class Group:
             ErrorRow(target.path, problem.range.start.line, "syntax", problem.message) for problem in module.problems
         )
         judgement = self.judgement(target)
+        findings = judgement.findings
+        if self.plans:
+            findings = tuple(fix.offered(self.workspace, item) for item in findings)
         unasked = self.skipped.get(target.path) or self._unasked(target.path)
         return FileReport(
             target.path,
-            judgement.findings,
+            findings,
             judgement.refuted,
             tuple(
                 function_row(facts, unasked, self.workspace.reply(target.path))

@@ -16,8 +16,6 @@ from jaxscope.rules.finding import Finding
 from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import Range
 
-LARGE = 20_000
-"""Characters of a file above which fixes are offered before they are planned."""
 FIX_ALL: Literal["source.fixAll.jaxscope"] = "source.fixAll.jaxscope"
 
 
@@ -77,7 +75,7 @@ def _fixes(workspace: Workspace, finding: Finding) -> list[Action]:
             return []
         reason = finding.refused if finding.refused.startswith("Not offered") else f"Not offered: {finding.refused}"
         return [Action(title, "quickfix", (finding,), disabled=reason)]
-    planned = fix.prepare(workspace, finding) if _quickly(workspace, finding) else fix.prepared(workspace, finding)
+    planned = fix.prepare(workspace, finding) if fix.quickly(workspace, finding) else fix.prepared(workspace, finding)
     if isinstance(planned, Refusal):
         return _refused(title, finding, planned)
     safe, known = finding.fixes[0].safety == "safe", planned is not None
@@ -85,11 +83,6 @@ def _fixes(workspace: Workspace, finding: Finding) -> list[Action]:
         Action(title, "quickfix", (finding,), preferred=safe, fixes=True, planned=known),
         Action(f"{title} (preview)", "quickfix", (finding,), fixes=True, preview=True, planned=known),
     ]
-
-
-def _quickly(workspace: Workspace, finding: Finding) -> bool:
-    """Can a fix be planned before the user would notice?"""
-    return len(workspace.text(finding.path) or "") <= LARGE
 
 
 def _refused(title: str, finding: Finding, refusal: Refusal) -> list[Action]:
@@ -113,7 +106,7 @@ def _all(workspace: Workspace, path: str, here: list[Finding]) -> list[Action]:
         names = list({item.name: item for item in every}.values())
         if len(names) < 2 or any(isinstance(fix.prepared(workspace, item), Refusal) for item in names):
             continue
-        if _quickly(workspace, names[0]) and isinstance(fix.prepare_all(workspace, names), Refusal):
+        if fix.quickly(workspace, names[0]) and isinstance(fix.prepare_all(workspace, names), Refusal):
             continue
         sizes = [item.array.total_bytes or item.array.bytes for item in names if item.array]
         known = [size for size in sizes if size is not None]

@@ -28,6 +28,8 @@ from jaxscope.worker.jaxscope_worker.wire.messages import (
 )
 
 logger = logging.getLogger(__name__)
+LARGE = 20_000
+"""Characters of a file above which fixes are offered before they are planned."""
 
 
 def fixable(finding: Finding) -> bool:
@@ -61,6 +63,19 @@ def prepare(workspace: Workspace, finding: Finding) -> SourceChange | Refusal:
 def prepared(workspace: Workspace, finding: Finding) -> SourceChange | Refusal | None:
     """What `prepare` would give, where it is known already."""
     return workspace.plans(finding.path).get(finding)
+
+
+def quickly(workspace: Workspace, finding: Finding) -> bool:
+    """Can a fix be planned before the user would notice?"""
+    return len(workspace.text(finding.path) or "") <= LARGE
+
+
+def offered(workspace: Workspace, finding: Finding) -> Finding:
+    """The finding with why there is no fix, where planning it says so."""
+    planned = prepare(workspace, finding) if fixable(finding) and quickly(workspace, finding) else None
+    if not isinstance(planned, Refusal):
+        return finding
+    return dataclasses.replace(finding, fixes=(), refused=why_not(planned, finding.path))
 
 
 def prepare_apart(root: str, texts: Mapping[str, str], finding: Finding) -> SourceChange | Refusal:
@@ -365,12 +380,17 @@ def each(reply: VerifyReply | Failure, findings: Sequence[Finding]) -> list[Veri
 
 
 def refused(refusal: Refusal, path: str) -> str:
-    """`Not offered: layer is a lax.scan body (line 43); its parameters are fixed.`"""
+    """`Not offered: layer is a lax.scan body; its parameters are fixed (line 43).`"""
+    return f"Not offered: {why_not(refusal, path)}"
+
+
+def why_not(refusal: Refusal, path: str) -> str:
+    """`layer is a lax.scan body; its parameters are fixed (line 43).`"""
     text = refusal.reason.rstrip(".")
     if f"line {refusal.line}" not in text and refusal.line:
         where = "" if refusal.path == path else f"{refusal.path.replace(chr(92), '/').rsplit('/', 1)[-1]} "
         text += f" ({where}line {refusal.line})"
-    return f"Not offered: {text}."
+    return f"{text}."
 
 
 def _sentence(text: str) -> str:

@@ -120,7 +120,7 @@ class _FixAll:
         planned = []
         for finding in findings:
             if refusal := plans.add(finding, self.only):
-                self._left[finding] = fix.refused(refusal, finding.path).removeprefix("Not offered: ")
+                self._left[finding] = fix.why_not(refusal, finding.path)
             else:
                 planned.append(finding)
         return planned
