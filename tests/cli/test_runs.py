@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,3 +114,21 @@ def test_a_run_that_verified_a_fix_shows_what_is_left_to_fix(program: Path) -> N
     text = (program / "main.py").read_text()
     assert "def first(x):" in text and "def second(x, B):" in text and "helper.TABLE" in text, said
     assert runs == 1 + 2 + 3 * 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such terminals")
+def test_a_terminal_shows_what_a_fix_is_at(program: Path) -> None:
+    import pty
+
+    terminal, end = pty.openpty()
+    command = [sys.executable, "-m", "jaxscope.cli.main", "fix", "--run", "main", "--rule", "captured-array", "main.py"]
+    env = {**os.environ, "VIRTUAL_ENV": "", "TERM": "xterm", "COLUMNS": "100"}
+    done = subprocess.Popen(command, cwd=program, env=env, stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux ends a terminal so
+        while part := os.read(terminal, 4096):
+            shown += part
+    os.close(terminal)
+    assert done.wait(60) == 0
+    assert shown.index(b"tracing") < shown.index(b"verifying: tracing before: main") < shown.index(b"after: main")

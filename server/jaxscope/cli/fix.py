@@ -14,6 +14,7 @@ from jaxscope.cli.engine import check_entries, groups
 from jaxscope.cli.fixer import Fixer, Outcome
 from jaxscope.cli.formats import json
 from jaxscope.cli.problem import Problem
+from jaxscope.cli.progress import stage
 from jaxscope.cli.targets import shown_path, targets
 from jaxscope.ide import fix as fixing
 from jaxscope.source.files import read_source, write_source
@@ -32,8 +33,9 @@ def run(options: argparse.Namespace) -> int:
     texts: dict[str, tuple[str, str]] = {}
     try:
         for group in every:
-            fixer = Fixer(group, options, outcome)
-            fixer.fix_all()
+            with stage(not options.quiet) as tell:
+                fixer = Fixer(group, options, outcome, tell)
+                fixer.fix_all()
             present = group.workspace.open_texts()
             texts |= {path: (original, present[path]) for path, original in fixer.originals.items()}
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from jaxscope.cli.engine import Group, said
@@ -63,8 +64,10 @@ class Outcome:
 class Fixer:
     """Works through the findings of one project."""
 
-    def __init__(self, group: Group, options: argparse.Namespace, outcome: Outcome) -> None:
-        self._group, self._options, self._outcome = group, options, outcome
+    def __init__(
+        self, group: Group, options: argparse.Namespace, outcome: Outcome, tell: Callable[[str], None]
+    ) -> None:
+        self._group, self._options, self._outcome, self._tell = group, options, outcome, tell
         self._workspace = group.workspace
         self.originals: dict[str, str] = {}
         """Texts of the changed files as they were before the first change, by path."""
@@ -77,6 +80,7 @@ class Fixer:
         """All that can be planned together at once; the others one after the other, each on the text that is left."""
         if self._group.settings.trace:
             wanted = self._group.to_trace()
+            self._tell("tracing")
             self._group.pool(spare=True)
             self._group.trace(wanted, lambda: None)
             self._group.muted = True
@@ -255,7 +259,10 @@ class Fixer:
         return fixing.rejection(reply, finding) or reply
 
     def _run(self, request: VerifyRequest) -> VerifyReply | Failure:
-        reply = self._group.pool().verify(replace(request, tell=True))
+        self._tell("verifying")
+        reply = self._group.pool().verify(
+            replace(request, tell=True), lambda now: self._tell(f"verifying: {now.stage} {now.detail}")
+        )
         if isinstance(reply, VerifyReply) and reply.after is not None:
             self._shown[request.after.path] = reply.after
         return reply

@@ -1,4 +1,4 @@
-"""A progress bar, on a terminal only."""
+"""How far a command is, on a terminal only."""
 
 from __future__ import annotations
 
@@ -21,3 +21,18 @@ def progress(title: str, total: int, wanted: bool) -> Iterator[Callable[[], None
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=total)
         yield lambda: bar.advance(task)
+
+
+@contextmanager
+def stage(wanted: bool) -> Iterator[Callable[[str], None]]:
+    """Yields what to call with what is done now. Shows it, and since when, on standard error if that is a terminal."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda text: bar.update(task, description=text)
