@@ -43,9 +43,10 @@ one; no fix sets it, since what a caller goes on using would be deleted too.
 
 ## Limits
 
-Without a trace, sizes are known only where they follow from the source. What is of unknown size is a hint, and so is
-what a caller or an object may hold; what is both is left to a trace, and so is unknown size in a test, where arrays are
-small. Nothing is said of less than `captured-threshold` (1 MiB) in all. After a trace, only arrays count for which the
+Without a trace, sizes are known only where they follow from the source; what is of unknown size, as an optimizer's
+state, counts as nothing. It is a hint then, and so is what a caller, an object or an optimizer may hold; where nothing
+is known and it may be held, it is left to a trace, and so is unknown size in a test, where arrays are small. Nothing is
+said of less than `captured-threshold` (1 MiB) in all. After a trace, only arrays count for which the
 function returns one of the same shape and dtype.
 """
 
@@ -82,10 +83,11 @@ class Donation(Rule):
         """Replaced arguments that follow from the source."""
         found = []
         for step in update_steps_of(model):
-            if step.unsized and step.needed == "no" and not is_test(model.path):
+            if step.bytes >= ctx.config.threshold:
+                level: Severity = "hint" if step.unsized else _level(step)
+                found.append(_finding(model, step, step.parameters, step.bytes, level))
+            elif step.unsized and step.needed == "no" and not is_test(model.path):
                 found.append(_finding(model, step, step.parameters, None, "hint"))
-            elif not step.unsized and step.bytes >= ctx.config.threshold:
-                found.append(_finding(model, step, step.parameters, step.bytes, _level(step)))
         return found
 
     def traced(self, model: FileModel, static: list[Finding], evidence: TraceReply, ctx: Context) -> Judgement:
@@ -101,7 +103,7 @@ class Donation(Rule):
                 continue
             names, size = _reusable(step, traced)
             if size >= ctx.config.threshold:
-                found = _finding(model, step, names, size, _level(step))
+                found = _finding(model, replace(step, unsized=False), names, size, _level(step))
                 message = found.message.removesuffix(" (inferred)")
                 findings.append(replace(found, message=message, evidence="both" if known is not None else "traced"))
             elif known is not None and all(one.source == "guess" for one in traced):
@@ -168,7 +170,8 @@ def _finding(model: FileModel, step: UpdateStep, names: tuple[str, ...], size: i
         argument for name, argument in zip(step.parameters, step.arguments, strict=True) if name in names
     )
     many = len(names) > 1
-    saved = f": {format_bytes(size)} could be reused" if size is not None else ""
+    least = "at least " if step.unsized else ""
+    saved = f": {least}{format_bytes(size)} could be reused" if size is not None else ""
     what = f"{'are' if many else 'is'} replaced by what `{function}` returns, and not donated"
     doubt = "" if step.needed == "no" else " (if nobody else holds the old value)"
     shown = " ".join(["`" + written + "`", what]) + saved + doubt + " (inferred)"

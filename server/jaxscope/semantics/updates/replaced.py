@@ -161,6 +161,8 @@ class _Old:
             if all(_is_new(self.ev, node, callee.scope) for node in callee.scope.returns) and callee.scope.returns:
                 return "no"
             least = "perhaps"
+        elif last_name(call.func) == "init":
+            return "perhaps"  # `optimizer.init(params)`: what an optimizer keeps is mostly its own
         given = (*call.args, *(word.value for word in call.keywords))
         return _most(chain((least,), (self._of_source(one, binding) for one in given)))
 
