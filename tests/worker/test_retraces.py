@@ -186,6 +186,45 @@ def test_traces_are_counted_by_call(tmp_path: Path) -> None:
     assert new.seconds > 0
 
 
+ONLY_ARRAYS = """
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
+
+    class Model(eqx.Module):
+        w: jax.Array
+        rate: float
+
+
+    @eqx.filter_jit
+    def step(x, rate, mode="mean"):
+        return x * rate
+
+
+    @eqx.filter_jit
+    def run(model, config):
+        return model.w * model.rate * config["gain"]
+
+
+    def main():
+        x = jnp.ones(3)
+        step(x, 0.5), step(x, rate=0.5), step(x, 1.5), step(x, jnp.asarray(1.5)), step(x, jnp.asarray(2.5))
+        step(x, 1.5, mode="sum")
+        run(Model(x, 0.5), {"gain": 2}), run(Model(x, 1.0), {"gain": 2}), run(Model(x, 1.0), {"gain": 3})
+"""
+
+
+def test_numbers_are_static_where_only_arrays_are_arguments(tmp_path: Path) -> None:
+    pytest.importorskip("equinox")
+    reply = trace(tmp_path, {"program.py": ONLY_ARRAYS}, entries=("main",))
+    assert reply.failure is None
+    causes = {cause for one in reply.retraced for cause in one.causes}
+    assert {"static rate: 0.5 → 1.5", "static mode is given as well"} <= causes
+    assert {"static model.rate: 0.5 → 1.0", "static config['gain']: 2 → 3"} <= causes
+    assert not any("same signature again" in cause for cause in causes)
+
+
 ALIKE = """
     import jax
     import jax.numpy as jnp

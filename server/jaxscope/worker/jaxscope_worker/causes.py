@@ -19,7 +19,6 @@ _KEPT = 64
 """Earlier signatures that are compared with."""
 _SAID = 3
 """Differences that are told."""
-_LITERALS = (bool, int, float, complex, str, bytes, type(None))
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,13 @@ class Signature:
         return leaves, statics, tuple(self.shardings.items()), self.donated, self.keywords
 
 
-def signature_of(arguments: Sequence[tuple[str, Any, bool, bool]], keywords: Iterable[str]) -> Signature:
-    """Of the arguments of a call: name, value, static, donated; and the names of those passed by keyword."""
+def signature_of(
+    arguments: Sequence[tuple[str, Any, bool, bool]], keywords: Iterable[str], only_arrays: bool = False
+) -> Signature:
+    """Of the arguments of a call: name, value, static, donated; and the names of those passed by keyword.
+
+    `only_arrays`: numbers and texts in them are static.
+    """
     donated = frozenset(name for name, _, _, donated in arguments if donated)
     found = Signature({}, {}, {}, donated, frozenset(keywords))
     for name, value, static, _ in arguments:
@@ -52,6 +56,9 @@ def signature_of(arguments: Sequence[tuple[str, Any, bool, bool]], keywords: Ite
             continue
         for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
             where = name + jax.tree_util.keystr(path)
+            if only_arrays and type(leaf) in signatures.LITERALS:
+                found.statics[where] = (signatures.static_repr(leaf), _static_hash(leaf))
+                continue
             found.leaves[where] = signatures.short_tree(leaf)
             if jax_compat.is_array(leaf) and (sharding := jax_compat.sharding_of(leaf)):
                 found.shardings[where] = sharding
@@ -60,7 +67,7 @@ def signature_of(arguments: Sequence[tuple[str, Any, bool, bool]], keywords: Ite
 
 def _static_hash(value: Any) -> str:
     """Equal for equal static values of this process; of plain values in every process."""
-    if type(value) in _LITERALS:
+    if type(value) in signatures.LITERALS:
         return hashlib.sha256(repr(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     try:
         return f"{type(value).__name__}:{hash(value):x}"

@@ -38,6 +38,8 @@ class JitCall:
     donate_argnames: tuple[str, ...]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    only_arrays: bool = False
+    """Python numbers in the arguments are static too."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 from .jax_compat import JitCall
+from .signatures import LITERALS
 
 _NNX_JIT = ("flax.nnx.transforms.compilation", ("__call__", "trace", "lower", "eval_shape"))
 _UNWRITTEN = ("_raw_value", "raw_value", "_mapping", "_dict", "_fields_dict")
@@ -44,19 +45,25 @@ def _running(frame: FrameType | None, module: str, functions: tuple[str, ...]) -
 
 
 def _equinox(call: JitCall, values: dict[str, Any]) -> JitCall:
-    wrapper, args = values["jit_wrapper"], tuple(values["args"])
+    wrapper, args, kwargs = values["jit_wrapper"], tuple(values["args"]), values["kwargs"]
     given = range(len(args))
     donated = tuple(n for n in given if (wrapper.donate_first if n == 0 else wrapper.donate_rest))
     return replace(
         call,
         fun=wrapper.__wrapped__,
-        static_argnums=(),
-        static_argnames=(),
+        static_argnums=tuple(n for n in given if _is_static(args[n])),
+        static_argnames=tuple(name for name, value in kwargs.items() if _is_static(value)),
         donate_argnums=donated,
-        donate_argnames=tuple(values["kwargs"]) if wrapper.donate_rest else (),
+        donate_argnames=tuple(kwargs) if wrapper.donate_rest else (),
         args=args,
-        kwargs=values["kwargs"],
+        kwargs=kwargs,
+        only_arrays=True,
     )
+
+
+def _is_static(value: Any) -> bool:
+    """Is it a number or a text, which equinox compiles anew for?"""
+    return value is not None and type(value) in LITERALS
 
 
 def body_of(fun: Any) -> Any:

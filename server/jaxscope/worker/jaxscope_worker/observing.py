@@ -161,7 +161,7 @@ class Observer:
             under=stack[-1] if stack else None,
             started=time.perf_counter(),
             only_looked=at is _NOT_COMPILED or any(outer.only_looked for outer in stack),
-            signature=signature_of(arguments, written.kwargs) if self.source in _REAL else None,
+            signature=signature_of(arguments, written.kwargs, written.only_arrays) if self.source in _REAL else None,
             by_program=self.source == "run",
             reads=self._reads(target, written.fun, arguments),
         )

@@ -15,6 +15,7 @@ import numpy as np
 from . import declaring, jax_compat
 
 _LETTERS = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
+LITERALS = (bool, int, float, complex, str, bytes, type(None))
 _TREE_LEAVES = 200
 _REPR_LIMIT = 120
 
