@@ -19,7 +19,9 @@ from jaxscope.text.span import Position, Range
 from jaxscope.worker.jaxscope_worker.wire.messages import VerifyReply
 
 HEAD = """from functools import partial
+from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -103,6 +105,33 @@ def main():
 """
 HELPED = COUNTER.replace("@partial", "def more(n):\n    m = n + 1\n    return m\n\n\n@partial", 1)
 """With a helper that gives back what it is given."""
+PACKED = {
+    "a tuple": ("{decayed}, w", "[0]"),
+    "a list in a tuple": ("w, [{decayed}]", "[1][0]"),
+    "a dict": ('{{"w": {decayed}, "step": step}}', '["w"]'),
+    "a named tuple": ("State({decayed}, step=step / 2)", ".w"),
+    "a sum": ("w - jnp.sum({decayed}, 0), w", "[0]"),
+}
+"""What a function returns with its result in it, and how that is taken out."""
+STATE = """
+
+class State(NamedTuple):
+    w: jax.Array
+    step: float
+
+"""
+DECAYED = "w * (1.0 - 0.1 / (1 + step))"
+
+
+def _packing(text: str, returned: str, taken: str) -> str:
+    text = text.replace(DECAYED, returned.format(decayed=DECAYED))
+    return STATE + text.replace("w = decay(w, step)", f"w = decay(w, step){taken}")
+
+
+STATIC = COUNTER.format(options="static_argnums=1", given="step")
+FILTERED = STATIC.replace("@partial(jax.jit, static_argnums=1)", "@eqx.filter_jit")
+"""Every Python number is static."""
+HELPED_FILTERED = FILTERED.replace("@eqx", "def more(n):\n    m = n + 1\n    return m\n\n\n@eqx", 1)
 FIXED = {
     "static by name": COUNTER.format(options='static_argnames=("step",)', given="step=step"),
     "static by position": COUNTER.format(options="static_argnums=1", given="step"),
@@ -116,6 +145,15 @@ FIXED = {
         parameters=", k=2.0", decorator="partial(jax.jit, donate_argnums=())", result="w - lr * k * g"
     ),
     "a static object": TRIAL.format(read="self.rate"),
+    "a number for filter_jit": FILTERED,
+    "by name for filter_jit": FILTERED.replace("decay(w, step)", "decay(step=step, w=w)"),
+    "arithmetic for filter_jit": FILTERED.replace("decay(w, step)", "decay(w, 0.5 * step + 1)"),
+    **{f"in {name}": _packing(STATIC, *result) for name, result in PACKED.items()},
+    "in a list for filter_jit": _packing(FILTERED, "[{decayed}, w]", "[0]"),
+    "by a name for filter_jit": FILTERED.replace(f"return {DECAYED}", f"decayed = {DECAYED}\n    return decayed"),
+    "in a tuple with a name": STATIC.replace(f"return {DECAYED}", f"both = ({DECAYED}, w)\n    return both").replace(
+        "decay(w, step)", "decay(w, step)[0]"
+    ),
 }
 NEEDED = {
     "a bound of a loop": "jax.lax.fori_loop(0, step + 1, lambda i, v: v * 0.5, w)",
@@ -153,6 +191,16 @@ REFUSED = {
     ),
     "a class with a parent": METHOD.format(more="").replace("class Filter:", "class Filter(dict):"),
     "a number that decides": FACTORY.format(parameters="", decorator="jax.jit", result="w - g if lr > 0.05 else w"),
+    "a key of a dict": _packing(STATIC, "{{step: {decayed}}}", "[step]"),
+    "an element of a tuple": _packing(STATIC, "({decayed}, w)[step * 0], w", "[0]"),
+    "sorted": _packing(STATIC, "w * sorted((step, 2))[0], w", "[0]"),
+    "a number that filter_jit hands on": _packing(FILTERED, "{decayed}, step", "[0]"),
+    "arithmetic that filter_jit hands on": _packing(FILTERED, "{decayed}, 2 * step", "[0]"),
+    "what a helper makes of it": _packing(HELPED_FILTERED, "{decayed}, more(step)", "[0]"),
+    "a name for it": FILTERED.replace("    return w *", "    size = step + 1\n    return w *").replace(
+        DECAYED, f"{DECAYED}, size"
+    ),
+    "a size for filter_jit": FILTERED.replace(DECAYED, "w * jnp.ones(step + 1).sum()"),
     "a text of the object": TRIAL.format(read='(0.5 if self.kind == "plain" else 0.1)'),
 }
 

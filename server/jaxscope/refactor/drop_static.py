@@ -1,4 +1,7 @@
-"""Makes a static parameter an ordinary one, so that all its values are served by one trace."""
+"""Makes a static parameter an ordinary one, so that all its values are served by one trace.
+
+What is static by being a Python number (`eqx.filter_jit`) is passed as an array instead.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,13 @@ from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.program.transforms import Application
 from jaxscope.refactor.repeated import compiled_place, varied_at
 from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.jax_numpy import jax_numpy
 from jaxscope.refactor.writing.syntax import remove_argument
+from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
+from jaxscope.semantics.retracing.varied import Varied
 from jaxscope.text.edit import Edit, SourceChange
-from jaxscope.text.span import Range
+from jaxscope.text.span import Range, Span
 
 _POWER = "`{}` is used in a power, for which JAX may give another type, or fail, once it is an array"
 _OPTIONS = ("static_argnums", "static_argnames")
@@ -34,11 +40,27 @@ def plan(project: Project, path: str, place: Range, parameter: str) -> SourceCha
         where, compiled = compiled_place(model, one.call)
         file = files.get(where)
         edits = Edits()
-        edits.add(file, _without(files, file, compiled, parameter))
+        if one.is_marked_nowhere:
+            file = files.get(path)
+            edits.add(file, _as_array(file, model, one))
+        else:
+            edits.add(file, _without(files, file, compiled, parameter))
         doubts = (Refusal(_POWER.format(parameter), path, place.start.line),) if one.use == "exponent" else ()
         return Hoist(edits.change().files, doubts)
     except Refused as refused:
         return refused.refusal
+
+
+def _as_array(file: File, model: FileModel, one: Varied) -> list[Edit]:
+    """A Python number is static wherever it is given; an array is an argument."""
+    given = one.call.argument(one.parameter)
+    node = file.at(model.module.range(one.call.scope.chunk, given)) if given is not None else None
+    if node is None:
+        line = model.module.range(one.call.scope.chunk, one.call.node).start.line
+        raise Refused("The argument is not written where the call is.", file.path, line)
+    name, imports = jax_numpy(file, node)
+    span = file.layout.span(node)
+    return [*imports, Edit(Span(span.start, span.start), f"{name}.asarray("), Edit(Span(span.end, span.end), ")")]
 
 
 def _without(files: Files, file: File, compiled: Range, parameter: str) -> list[Edit]:

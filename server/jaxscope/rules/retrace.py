@@ -30,7 +30,8 @@ for batch in batches:
     loss = evaluate_batch(params, batch)
 ```
 
-A static argument that is only a number in array code need not be static.
+A static argument that is only a number in array code need not be static. To `eqx.filter_jit` every Python number is
+static; `jnp.asarray(rate)` is an argument.
 
 ## Arrays of differing length
 
@@ -52,6 +53,7 @@ that grows is made once at its final length and filled with `x.at[i].set(row)`.
   reads of the object is set there alone.
 - A static number that is only computed with becomes an ordinary argument; so do the numbers and arrays that a method
   reads of a static `self`, and those that a compiled function takes from the function that makes it.
+- A Python number that is static for `eqx.filter_jit` is passed as an array, unless the function may return it as it is.
 - A number that begins a loop as a Python number gets the type that the run showed afterwards, and one that is `int` at
   times becomes a `float`. Both are made only where a run gives the same results.
 - A dict, list or set that is static is passed as a tuple where it is written out in every call.
@@ -216,20 +218,30 @@ def _of_varied(model: FileModel, one: Varied) -> Finding:
         via=one.cause.replace(" ", "-"),
         related=_places(model, one),
         fixes=_fixes_of_varied(one),
-        refused=PADDING if advice else None,
+        refused=PADDING if advice else _needed(one, function),
         advice=advice,
     )
 
 
 def _fixes_of_varied(one: Varied) -> tuple[FixOffer, ...]:
     if one.cause == "number" and one.sure and one.use in ("array", "exponent"):
-        return (FixOffer(f"Pass `{one.parameter}` as an ordinary argument", "drop-static", "safe", (one.parameter,)),)
+        title = f"Pass `{one.parameter}` as an {'array' if one.is_marked_nowhere else 'ordinary argument'}"
+        return (FixOffer(title, "drop-static", "safe", (one.parameter,)),)
     if one.sure and static_object.can_plan(one):
         title = f"Pass what it reads of `{one.parameter}` as arguments"
         return (FixOffer(title, "drop-static", "safe", (one.parameter,)),)
     if make_hashable.can_plan(one):
         return (FixOffer(f"Pass `{one.parameter}` as a tuple", "make-hashable", "safe", (one.parameter,)),)
     return ()
+
+
+def _needed(one: Varied, function: str) -> str | None:
+    """Why a number has to stay static."""
+    if one.cause != "number" or one.use not in ("value", "unknown"):
+        return None
+    if one.use == "value":
+        return f"`{function}` may need the value of `{one.parameter}` when it is traced"
+    return f"it cannot be seen whether `{function}` can do with `{one.parameter}` as an array"
 
 
 def _said(model: FileModel, one: Varied, function: str, written: str) -> str:
@@ -242,6 +254,11 @@ def _said(model: FileModel, one: Varied, function: str, written: str) -> str:
         return (
             f"Static {parameter} is a new object each time and equal only to itself, so `{function}` is traced "
             "every time (inferred)"
+        )
+    if one.is_marked_nowhere:
+        return (
+            f"{parameter} is another number in each iteration, and `{one.call.anew}` takes Python numbers as static: "
+            f"`{function}` is traced for each (inferred)"
         )
     if one.cause == "number":
         return f"Static {parameter} is another number in each iteration: `{function}` is traced for each (inferred)"
@@ -278,7 +295,7 @@ def _places(model: FileModel, one: Varied) -> tuple[Related, ...]:
     compiled = one.call.function.chunk.facts["model"]
     if one.cause in ("unhashable", "new object", "new function", "number"):
         function = compiled.function_of(one.call.function)
-        found.append(Related(compiled.path, function.line, "static here"))
+        found.append(Related(compiled.path, function.line, "compiled here" if one.is_marked_nowhere else "static here"))
     if one.loop is not None:
         start = model.module.range(one.call.scope.chunk, one.loop.node).start
         found.append(Related(model.path, start.line, "in this loop", start.column))

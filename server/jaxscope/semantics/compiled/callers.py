@@ -50,6 +50,8 @@ class CompiledCall:
     """Names of the donated parameters; None when what says so cannot be read."""
     donates: bool
     """Has the transform that compiles it `donate_argnums`?"""
+    anew: str = ""
+    """Name of the transform that compiles it, where that compiles anew for each Python number."""
 
     def argument(self, name: str) -> ast.expr | None:
         """What is given for a parameter."""
@@ -151,6 +153,7 @@ def _call(
         function.bound is not None,
         _donated(compiled, target),
         "donate_argnums" in compiled.transform.argnums,
+        compiled.transform.name.rpartition(".")[2] if compiled.transform.static_numbers else "",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from jaxscope.semantics.evaluation.arguments import parameters
-from jaxscope.semantics.evaluation.values import External, FunctionValue
+from jaxscope.semantics.evaluation.values import External, FunctionValue, TupleType
 from jaxscope.semantics.names.scopes import Scope, facts_of
 from jaxscope.semantics.vocabulary import transform, words
 
@@ -29,15 +29,20 @@ _ELEMENTWISE = frozenset(
     )
 )
 """Functions of JAX's that take an array wherever they take a number."""
+_REDUCING = frozenset(words("sum mean prod max min var std median dot matmul vdot inner outer ravel"))
+"""Functions of JAX's whose first argument is an array or a number."""
 _POWERS = frozenset(("power", "pow", "float_power"))
 
 
-def use_of(ev: Evaluator, owner: Scope, name: str, function: Scope | None = None) -> Use:
+def use_of(
+    ev: Evaluator, owner: Scope, name: str, function: Scope | None = None, *, hands_numbers_on: bool = False
+) -> Use:
     """What a parameter is needed for; where it is used in several ways, the one that needs most.
 
-    `function` is what is compiled, where that is not what takes the parameter but a function in it.
+    `function` is what is compiled, where that is not what takes the parameter but a function in it;
+    `hands_numbers_on`: what it returns of Python numbers alone are Python numbers (`eqx.filter_jit`).
     """
-    return _Uses(ev, function or owner).of_name(owner, name)
+    return _Uses(ev, function or owner, hands_numbers_on).of_name(owner, name)
 
 
 def use_of_expression(ev: Evaluator, node: ast.expr, scope: Scope, function: Scope) -> Use:
@@ -52,6 +57,8 @@ class _Uses:
     ev: Evaluator
     function: Scope
     """It is known what becomes of what this one returns; not of what functions in it do."""
+    hands_numbers_on: bool = False
+    """A number alone is returned as it is, rather than as an array."""
     depth: int = 0
 
     def of_name(self, owner: Scope, name: str) -> Use:
@@ -71,21 +78,44 @@ class _Uses:
             if isinstance(parent, ast.UnaryOp | ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
                 most = "exponent" if isinstance(parent.op, ast.Pow) else most
                 node = parent
-            elif isinstance(parent, ast.Return):
-                return most if scope.owner() is self.function else "unknown"
-            elif isinstance(parent, ast.Call) and parent.func is not node:
+            elif isinstance(parent, ast.Call) and parent.func is not node and not self._packs(parent, scope):
                 return _less_sure(most, self._given(parent, node, scope))
             elif isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-                return _less_sure(most, self._bound(parent.targets[0], scope))
-            elif isinstance(parent, ast.keyword | ast.Expr):
-                return "unknown"
+                return _less_sure(most, self._bound(parent.targets[0], node, scope))
             else:
-                return "value"
+                return _less_sure(most, self._returned(node, scope))
 
-    def _bound(self, target: ast.expr, scope: Scope) -> Use:
+    def _returned(self, node: ast.expr, scope: Scope) -> Use:
+        """Of what is returned, by itself or in tuples, lists, dicts and named tuples."""
+        parents = facts_of(scope.chunk).parents
+        at, parent = node, parents.get(id(node))
+        while not isinstance(parent, ast.Return):
+            packed = parents.get(id(parent)) if isinstance(parent, ast.keyword) else parent
+            if isinstance(parent, ast.Expr) or (isinstance(parent, ast.keyword) and not self._packs(packed, scope)):
+                return "unknown"
+            if isinstance(packed, ast.Assign) and len(packed.targets) == 1:
+                return self._bound(packed.targets[0], node, scope)
+            holds = isinstance(packed, ast.Tuple | ast.List) or (isinstance(packed, ast.Dict) and at in packed.values)
+            if not isinstance(packed, ast.expr) or not (holds or self._packs(packed, scope)):
+                return "value"
+            at, parent = packed, parents.get(id(packed))
+        unseen = scope.owner() is not self.function or (self.hands_numbers_on and _is_alone(node))
+        return "unknown" if unseen else "array"
+
+    def _packs(self, call: ast.AST | None, scope: Scope) -> bool:
+        """Is it a call that makes a named tuple of what it is given?"""
+        ev = self.ev
+        if not isinstance(call, ast.Call):
+            return False
+        return isinstance(
+            ev.evaluate(call.func, scope, ev.generic_frame(scope, ev.model_of(scope.module_part()))), TupleType
+        )
+
+    def _bound(self, target: ast.expr, node: ast.expr, scope: Scope) -> Use:
         if not isinstance(target, ast.Name):
             return "value"
-        deeper = replace(self, depth=self.depth + 1)
+        handed_on = self.hands_numbers_on and _is_alone(node)
+        deeper = replace(self, depth=self.depth + 1, hands_numbers_on=handed_on)
         return deeper.of_name(scope.owner(), target.id) if self.depth < _DEEPEST else "unknown"
 
     def _given(self, call: ast.Call, node: ast.expr, scope: Scope) -> Use:
@@ -95,7 +125,7 @@ class _Uses:
             if not callee.name.startswith("jax.") or transform(callee.name) is not None:
                 return "value"
             word = callee.name.rpartition(".")[2]
-            if word in _ELEMENTWISE and node in call.args:
+            if (word in _ELEMENTWISE and node in call.args) or (word in _REDUCING and node in call.args[:1]):
                 return "array"
             return "exponent" if word in _POWERS and node in call.args else "unknown"
         if not isinstance(callee, FunctionValue) or self.depth >= _DEEPEST:
@@ -106,11 +136,17 @@ class _Uses:
         name = keyword or (own[index] if index < len(own) else None)
         if name is None:
             return "unknown"
-        inner = _Uses(ev, callee.scope, self.depth + 1).of_name(callee.scope, name)
+        inner = _Uses(ev, callee.scope, depth=self.depth + 1).of_name(callee.scope, name)
         # What it returns goes by the value, and so does what is done with that here.
         if inner in ("value", "unknown"):
             return inner
         return _less_sure(inner, replace(self, depth=self.depth + 1).of_expression(call, scope))
+
+
+def _is_alone(node: ast.expr) -> bool:
+    """Is it made of one name, and constants, so that it is a number where that is one?"""
+    called = {id(part) for call in ast.walk(node) if isinstance(call, ast.Call) for part in ast.walk(call.func)}
+    return len({one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in called}) < 2
 
 
 def _less_sure(*uses: Use) -> Use:

@@ -43,6 +43,11 @@ class Varied:
     other: CompiledCall | None = None
     """The call that passes it in the other way."""
 
+    @property
+    def is_marked_nowhere(self) -> bool:
+        """Is it static because it is a Python number, rather than by an option?"""
+        return self.cause == "number" and self.parameter not in self.call.statics
+
 
 def of_call(ev: Evaluator, model: FileModel, call: CompiledCall) -> Iterator[Varied]:
     """What differs each time that a call is made."""
@@ -54,7 +59,10 @@ def of_call(ev: Evaluator, model: FileModel, call: CompiledCall) -> Iterator[Var
         if found is not None:
             yield found
     for name, node in call.given:
-        one = _static(ev, call, name, node) if name in statics else _shape(ev, call, name, node)
+        if name in statics:
+            one = _static(ev, call, name, node)
+        else:
+            one = (_number(ev, call, name, node) if call.anew else None) or _shape(ev, call, name, node)
         if one is not None:
             yield one
 
@@ -75,10 +83,16 @@ def _static(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr) -> Var
         if again is None or again.why == "called from outside":
             return None
         return Varied("new function", call, name, node, again.why != "called several times")
+    return _number(ev, call, name, node)
+
+
+def _number(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr) -> Varied | None:
+    """A Python number that is another one in each iteration."""
+    value = _value(ev, node, call.scope)
     if number(value) in ("int", "float", "complex") and _is_new_each_time(_source(ev, node, call.scope)):
         loop = _changing_loop(ev, node, call.scope, call.block)
         if loop is not None:
-            use = use_of(ev, call.function, name)
+            use = use_of(ev, call.function, name, hands_numbers_on=bool(call.anew))
             innermost = loops_around(call.scope, call.block)[0] == loop
             return Varied("number", call, name, node, use in ("array", "exponent") and innermost, loop, use)
     return None
