@@ -198,6 +198,18 @@ def test_a_notebook_is_an_error_and_the_rest_goes_on(work: Path) -> None:
     assert [(e["path"], e["kind"]) for e in json.loads(done.out)["errors"]] == [("a.ipynb", "read")]
 
 
+def test_a_value_that_a_file_of_the_folder_changes_which_compiles_nothing(tmp_path: Path) -> None:
+    (tmp_path / "tables.py").write_text("SCALE = 1.0\n")
+    (tmp_path / "ops.py").write_text(
+        "import jax\nimport tables\n\n\n@jax.jit\ndef f(x):\n    return x * tables.SCALE\n"
+    )
+    body = "    x = jnp.ones(3)\n    f(x)\n    tables.SCALE = 3.0\n    f(x)\n"
+    imports = "import jax.numpy as jnp\n\nimport tables\nfrom ops import f\n"
+    (tmp_path / "program.py").write_text(f"{imports}\n\ndef main():\n{body}")
+    done = jaxscope("check", ".", "--no-trace", "--format", "json", cwd=tmp_path)
+    assert findings(done.out) == [("stale-capture", "tables.SCALE", 7)]
+
+
 def test_the_same_finding_by_two_files_is_printed_once(work: Path) -> None:
     (work / "user.py").write_text("import case\n\n\ndef main():\n    return case.main()\n")
     done = jaxscope("check", "user.py", "case.py", "--run", "main", "--format", "json", cwd=work)

@@ -69,3 +69,27 @@ def test_a_decorated_function_is_no_wrapper() -> None:
         "user": look(b"import jax.numpy as jnp\n@step\ndef f(x): ...\n"),
     }
     assert compiling(files) == {"tools"}
+
+
+CHANGES = [
+    "tables.SCALE = 3.0",
+    "tables.SCALE: float = 3.0",
+    "tables.SCALE *= 2",
+    'tables.BY["a"] = 3',
+    'tables["a"] //= 3',
+    'setattr(tables, "SCALE", 3.0)',
+    "tables.deep.SCALE = 3.0",
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "bound", ["import tables", "from . import ops, tables", "from pkg import (\n    ops,\n    tables,\n)"]
+)
+def test_a_file_that_changes_what_it_imports_is_read_closely(bound: str, change: str) -> None:
+    assert compiling({"a": look(f"import jax\n{bound}\ndef main():\n    {change}\n".encode())}) == {"a"}
+
+
+@pytest.mark.parametrize("line", ["tables = 3.0", "tables.SCALE == 3.0", "other.SCALE = 3.0", "f(tables.SCALE, a=3)"])
+def test_one_that_does_not_is_not(line: str) -> None:
+    assert compiling({"a": look(f"import jax\nimport tables\n{line}\n".encode())}) == set()

@@ -2,7 +2,8 @@
 a file, so that the others need not be looked into.
 
 A file that compiles has the name of a compiling transform in it, or decorates with a wrapper of the project: a function
-or variable in whose definition such a name stands.
+or variable in whose definition such a name stands. One that gives what it imports another value may change what the
+compiled functions of other files read.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ _HANDED_ON = re.compile(rb"%s[ \t]*(?:[(,)\]]|$)" % _NAME.encode())
 _DEFINITION = re.compile(rb"([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)")
 _ASSIGNED = re.compile(rb"[ \t]*(\w+)[ \t]*(?::[^=\n]*)?=")
 _DECORATOR = re.compile(rb"^[ \t]*@[ \t]*([\w.]+)", re.MULTILINE)
+_IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
+_CHANGED = re.compile(
+    rb"^[ \t]*(?:(\w+)(?:\.\w+|\[[^\]\n]*\])+[ \t]*(?::[^=\n]*|[-+*/@%&|^<>]+)?=(?!=)|setattr\([ \t]*(\w+))",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,8 @@ class Look:
     wrappers: frozenset[bytes]
     """Names in whose definitions a compiling transform stands, other than as a decorator."""
     decorators: frozenset[bytes]
+    changes_imported: bool = False
+    """Does it compile nothing, but assign to an attribute or entry of something that it imports?"""
 
 
 def look(text: bytes) -> Look:
@@ -47,16 +56,23 @@ def look(text: bytes) -> Look:
     compiles = _COMPILES.search(text) is not None
     decorators = frozenset(name.rpartition(b".")[2] for name in _DECORATOR.findall(text))
     wrappers = frozenset(_wrappers(text) if compiles else ())
-    return Look(_MENTIONS_JAX.search(text) is not None, compiles, wrappers, decorators)
+    mentions = _MENTIONS_JAX.search(text) is not None
+    changes = mentions and not compiles and _changes_imported(text)
+    return Look(mentions, compiles, wrappers, decorators, changes)
+
+
+def _changes_imported(text: bytes) -> bool:
+    changed = {one or other for one, other in _CHANGED.findall(text)}
+    return bool(changed) and any(not changed.isdisjoint(_WORD.findall(names)) for names in _IMPORTED.findall(text))
 
 
 def compiling(looks: Mapping[str, Look]) -> set[str]:
-    """Those of the files, by path, that can compile something."""
+    """Those of the files, by path, that can compile something, or change what it reads."""
     wrappers = frozenset[bytes]().union(*(one.wrappers for one in looks.values()))
     return {
         path
         for path, one in looks.items()
-        if one.mentions_jax and (one.compiles or not wrappers.isdisjoint(one.decorators))
+        if one.mentions_jax and (one.compiles or one.changes_imported or not wrappers.isdisjoint(one.decorators))
     }
 
 
