@@ -46,8 +46,8 @@ one; no fix sets it, since what a caller goes on using would be deleted too.
 Without a trace, sizes are known only where they follow from the source; what is of unknown size, as an optimizer's
 state, counts as nothing. It is a hint then, and so is what a caller, an object or an optimizer may hold; where nothing
 is known and it may be held, it is left to a trace, and so is unknown size in a test, where arrays are small. Nothing is
-said of less than `captured-threshold` (1 MiB) in all. After a trace, only arrays count for which the
-function returns one of the same shape and dtype.
+said of less than `captured-threshold` (1 MiB) in all. After a trace, only arrays count for which the function returns
+one of the same shape and dtype.
 """
 
 from __future__ import annotations
