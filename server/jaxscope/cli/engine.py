@@ -24,6 +24,7 @@ from jaxscope.cli.report import (
     function_row,
     reply_errors,
     signature_errors,
+    with_python,
 )
 from jaxscope.cli.settings import Settings, settings_for
 from jaxscope.cli.targets import Target, shown_path
@@ -39,6 +40,7 @@ from jaxscope.worker.jaxscope_worker.wire.messages import Failure, Hello, TraceR
 from jaxscope.workers.interpreter import find_interpreter
 from jaxscope.workers.pool import Pool, Session
 
+_SYNTAX = ("SyntaxError:", "IndentationError:", "TabError:")
 Step = Callable[[], None]
 WORKERS = 2
 """Files traced at the same time."""
@@ -214,6 +216,9 @@ class Group:
         problems = tuple(
             ErrorRow(target.path, problem.range.start.line, "syntax", problem.message) for problem in module.problems
         )
+        # Running a file that does not parse fails for the same reason.
+        same = [row for row in self.errors.get(target.path, ()) if row.path == target.path] if problems else []
+        errors = [row for row in self.errors.get(target.path, ()) if row not in same or not _of_syntax(row)]
         judgement = self.judgement(target)
         findings = judgement.findings
         if self.plans:
@@ -228,7 +233,7 @@ class Group:
                 for facts in self.workspace.functions(target.path)
                 if facts.traced or not target.reached
             ),
-            (*problems, *self.errors.get(target.path, ())),
+            (*problems, *errors),
         )
 
     def settings_errors(self) -> tuple[ErrorRow, ...]:
@@ -243,6 +248,10 @@ class Group:
         if evidence is None:
             return "the file was not run"
         return "the file did not run to its end" if evidence.reply.failure else NO_SHAPES
+
+
+def _of_syntax(row: ErrorRow) -> bool:
+    return row.kind == "user-error" and row.message.startswith(_SYNTAX)
 
 
 def groups(targets: Iterable[Target], options: argparse.Namespace) -> list[Group]:
@@ -270,8 +279,8 @@ def check_entries(every: Sequence[Group]) -> None:
                 raise Problem(f"--run {entry}: none of the files has a function of that name")
 
 
-def said(failure: Failure) -> str:
-    """A failure for a person."""
+def said(failure: Failure, ran: Hello | None = None) -> str:
+    """A failure for a person; `ran`: where it came from."""
     if failure.kind != "user-error":
         return failure.message + (f"\n{failure.traceback.rstrip()}" if failure.traceback else "")
     # The user's frames come first, then the message again and the frames of JAX and of the worker.
@@ -280,7 +289,7 @@ def said(failure: Failure) -> str:
         if not line.startswith("  "):
             break
         frames.append(line)
-    return "\n".join([failure.message, *frames])
+    return "\n".join([with_python(failure.message, ran), *frames])
 
 
 def log(line: str) -> None:

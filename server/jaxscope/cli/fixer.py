@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from jaxscope.cli.engine import Group, said
 from jaxscope.cli.problem import Problem
-from jaxscope.cli.report import SIGNATURE
+from jaxscope.cli.report import SIGNATURE, with_python
 from jaxscope.cli.targets import shown_path
 from jaxscope.ide import fix as fixing
 from jaxscope.ide.remap import LineMap
@@ -202,7 +202,10 @@ class Fixer:
             row for path in paths for row in self._group.errors.get(path, ()) if row.kind not in ("blocked", SIGNATURE)
         ]
         if rows:
-            shown = "\n".join(f"{shown_path(row.path)}:{row.line}: {row.kind}: {row.message}" for row in rows)
+            shown = "\n".join(
+                f"{shown_path(row.path)}:{row.line}: {row.kind}: {with_python(row.message, self._group.hello)}"
+                for row in rows
+            )
             raise Problem(f"nothing was fixed, since a fix could not be verified:\n{shown}")
 
     def _findings(self) -> list[Finding]:

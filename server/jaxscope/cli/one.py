@@ -80,12 +80,12 @@ def _lambda_lines(group: Group, path: str, name: str) -> set[int]:
 
 
 def _why_not(session: Session, group: Group, path: str, name: str) -> str:
-    reply = session.evidence.reply
+    reply, ran = session.evidence.reply, session.evidence.hello
     for item in reply.not_traced:
         if item.path == path and item.function == name:
-            return f"{name} was not traced: {said(item.failure) if item.failure else item.reason}"
+            return f"{name} was not traced: {said(item.failure, ran) if item.failure else item.reason}"
     if reply.failure:
-        return f"{shown_path(path)} did not run to its end: {said(reply.failure)}"
+        return f"{shown_path(path)} did not run to its end: {said(reply.failure, ran)}"
     model = group.workspace.model(path)
     if model is not None and model.function(name) is None:
         traced = ", ".join(item.name for item in group.workspace.functions(path) if item.traced)

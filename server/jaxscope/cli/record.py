@@ -77,7 +77,11 @@ def _program_decides(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _tell(found: Run | None, folder: str, status: int, options: argparse.Namespace) -> None:
-    text = recording.json_text(found, folder, status) if options.format == "json" else recording.text(found, folder)
+    text = (
+        recording.json_text(found, folder, status)
+        if options.format == "json"
+        else recording.text(found, folder, status)
+    )
     if options.output:
         try:
             with open(options.output, "w", encoding="utf-8") as stream:

@@ -161,6 +161,12 @@ def failure_row(path: str, failure: Failure) -> ErrorRow:
     return ErrorRow(place.path if place else path, place.line if place else 1, failure.kind, failure.message)
 
 
+def with_python(message: str, ran: Hello | None) -> str:
+    """What an import that failed says, and whose packages it was looked for in."""
+    of_import = message.startswith(("ModuleNotFoundError:", "ImportError:"))
+    return f"{message} (run by {ran.executable})" if of_import and ran is not None else message
+
+
 def reply_errors(path: str, reply: TraceReply) -> tuple[ErrorRow, ...]:
     """What went wrong while the file ran."""
     rows = [failure_row(path, reply.failure)] if reply.failure else []

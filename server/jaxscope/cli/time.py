@@ -25,6 +25,7 @@ Form = Literal["captured", "hoisted"]
 def run(options: argparse.Namespace) -> int:
     """Measures and prints. Raises Problem when it cannot be measured."""
     chosen = choose(options, device=True)
+    chosen.group.muted = True  # it has been printed once, and is traced and run many times now
     forms: tuple[Form, ...] = ("captured", "hoisted") if options.compare else ("captured",)
     try:
         reply = measure(_Opening(chosen), forms, None, None)

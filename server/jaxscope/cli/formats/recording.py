@@ -27,10 +27,13 @@ _Name = tuple[str, int, str, int]
 """Path, line, qualified name; of a lambda its column."""
 
 
-def text(run: Run | None, folder: str) -> str:
+def text(run: Run | None, folder: str, status: int) -> str:
     """The report for a person."""
     if run is None:
-        return "jaxscope: nothing was recorded: the program did not import jax, or jax is not in that interpreter"
+        why = "the program did not import jax, or jax is not in that interpreter"
+        if status:
+            why = f"the program ended with status {status}, and jax was not seen to be imported"
+        return f"jaxscope: nothing was recorded: {why}"
     functions = _functions(run)
     traced = format_count(len(functions), "function")
     more = "more than " if run.further else ""

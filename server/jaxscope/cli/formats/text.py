@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from jaxscope.cli.report import NO_SHAPES, NOT_ASKED, RUNS_WHEN_IMPORTED, ErrorRow, Report
+from jaxscope.cli.report import NO_SHAPES, NOT_ASKED, RUNS_WHEN_IMPORTED, ErrorRow, Report, with_python
 from jaxscope.cli.targets import shown_path
 from jaxscope.rules.finding import SEVERITIES, Finding, Refuted
 from jaxscope.text.span import LineIndex
+from jaxscope.worker.jaxscope_worker.wire.messages import Hello
 
 _COLOURS = {"error": "31", "warning": "33", "information": "36", "hint": "36", "bold": "1", "dim": "2", "blue": "34"}
 _WIDEST = 160
@@ -38,7 +39,7 @@ def render(report: Report, style: Style) -> str:
         blocks += ["\n".join(_refuted(item, style)) for item in report.refuted]
         if functions := list(_functions(report, style)):
             blocks.append("\n".join(functions))
-    blocks += [_error(row, style) for row in report.errors]
+    blocks += [_error(row, style, report.environment) for row in report.errors]
     if not style.quiet:
         blocks.append(_summary(report, style))
     return "\n\n".join(blocks)
@@ -114,9 +115,9 @@ def _functions(report: Report, style: Style) -> Iterator[str]:
             yield f"{place} {row.total}"
 
 
-def _error(row: ErrorRow, style: Style) -> str:
+def _error(row: ErrorRow, style: Style, ran: Hello | None) -> str:
     place = style.paint(f"{shown_path(row.path)}:{row.line}:", "bold")
-    return f"{place} {style.paint('failed', 'error')} {row.kind}: {row.message}"
+    return f"{place} {style.paint('failed', 'error')} {row.kind}: {with_python(row.message, ran)}"
 
 
 def _summary(report: Report, style: Style) -> str:
