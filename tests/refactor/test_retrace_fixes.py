@@ -268,6 +268,17 @@ def test_nothing_is_planned(name: str, tmp_path: Path) -> None:
         assert isinstance(fix.prepare_apart(str(tmp_path), {}, finding), Refusal)
 
 
+OUTER = STATIC.replace("        w = decay(w, step)", "        for _ in range(3):\n            w = decay(w, step)")
+
+
+@pytest.mark.parametrize("text", [OUTER, REFUSED["a key of a dict"], REFUSED["a shape"], REFUSED["a name for it"]])
+def test_a_reason_is_given_where_a_number_stays_static(text: str, tmp_path: Path) -> None:
+    (finding,) = _findings(HEAD + text, tmp_path)
+    assert not finding.fixes
+    assert finding.refused is not None
+    assert "`step`" in finding.refused
+
+
 def test_comments_of_a_method_stay(tmp_path: Path) -> None:
     text = HEAD + TRIAL.format(read="self.rate").replace("    def step", "    # one trial\n    def step")
     change = _planned(text, tmp_path)

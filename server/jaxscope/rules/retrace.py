@@ -237,8 +237,10 @@ def _fixes_of_varied(one: Varied) -> tuple[FixOffer, ...]:
 
 def _needed(one: Varied, function: str) -> str | None:
     """Why a number has to stay static."""
-    if one.cause != "number" or one.use not in ("value", "unknown"):
+    if one.cause != "number" or one.sure:
         return None
+    if one.use in ("array", "exponent"):
+        return f"`{one.parameter}` is another number only in a loop further out, which may be meant"
     if one.use == "value":
         return f"`{function}` may need the value of `{one.parameter}` when it is traced"
     return f"it cannot be seen whether `{function}` can do with `{one.parameter}` as an array"
