@@ -116,5 +116,8 @@ class _BoundMethod:
         if expression is None or home is None:
             raise use.file.refuse("The object has no name here.", use.node)
         value = Value(use.file, home, expression[0], (*expression[1], *self.value.links), changes=self.value.changes)
-        Stability(self.files, value, use.node).check()
+        if not value.changes:
+            Stability(self.files, value, use.node).check()
+        else:  # each call reads it anew, of the same object
+            Stability(self.files, Value(use.file, home, *expression), use.node).check_bound_once()
         return value

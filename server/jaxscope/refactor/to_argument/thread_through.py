@@ -225,7 +225,10 @@ class Threading:
             if changes and is_steady(file, node):
                 return self.site(Site(file, node, form, forward=True))
             if changes:
-                raise file.refuse(f"`{self.value.text}` would be bound once, where the function is stored.", node)
+                sites = self._taken_out(use, form)
+                if sites is None:
+                    raise file.refuse(f"`{self.value.text}` would be bound once, where the function is stored.", node)
+                return sites
             if form.index is not None and not form.exact:
                 raise file.refuse(otherwise, node)  # it can be bound once the parameter is given by name only
             self.visible.check_made(file, node)

@@ -123,6 +123,14 @@ class Stability:
         self.check_attributes()
         self._check_other_files()
 
+    def check_bound_once(self) -> None:
+        """Raises Refused where an object whose parts may change may be another one: by a plain name only."""
+        bindings = self.file.bindings(self.value.home, self.value.root)
+        if self.value.links or any(binding.kind == "import" for binding in bindings):
+            self.check()
+        for node in self._late_bindings():
+            raise self.file.refuse(f"`{self.value.root}` is bound again here, so that it may be another object.", node)
+
     def check_attributes(self) -> None:
         """Raises Refused where an attribute on the way to the value is assigned outside of its object's making."""
         for number, link in enumerate(self.value.links):
