@@ -14,6 +14,7 @@ from jaxscope.text.span import Span
 _METHODS = frozenset(("append", "appendleft", "extend", "extendleft", "insert", "update"))
 """Methods whose arguments can be handed out and given to them later."""
 Parts = dict[str, str]
+_PLACES = (ast.Name, ast.Attribute, ast.Subscript)
 
 
 @dataclass(slots=True)
@@ -85,6 +86,8 @@ class Keeping:
         """`log.append(h)`, `seen["h"] = h`."""
         text = ast.unparse(containers[0])
         reads = [one for one in self._own(text) if one not in containers]
+        if isinstance(containers[0], ast.Subscript):
+            reads += self._of_whole(containers[0])
         if reads:
             raise self.file.refuse(f"It reads `{text}` as well, which is another one for each call.", reads[0])
         kept = Kept()
@@ -214,7 +217,19 @@ class Keeping:
     def _own(self, text: str) -> list[ast.expr]:
         """All of the function's expressions that are written like this."""
         nodes = [one for part in self.node.body for one in ast.walk(part) if isinstance(one, ast.expr)]
-        return [one for one in nodes if isinstance(one, (ast.Name, ast.Attribute)) and ast.unparse(one) == text]
+        return [one for one in nodes if isinstance(one, _PLACES) and ast.unparse(one) == text]
+
+    def _of_whole(self, entry: ast.Subscript) -> list[ast.expr]:
+        """Where the function reads what `entry` is an entry of, and may find it there: not under another fixed key."""
+        found = []
+        for one in self._own(ast.unparse(entry.value)):
+            parent = self.file.parents[one]
+            item = parent.slice if isinstance(parent, ast.Subscript) and parent.value is one else None
+            same = item is not None and ast.unparse(item) == ast.unparse(entry.slice)
+            fixed = isinstance(item, ast.Constant) and isinstance(entry.slice, ast.Constant)
+            if not same and not fixed:
+                found.append(one)
+        return found
 
     def _stays(self, name: str) -> bool:
         """Is it a variable of the function with one value?"""

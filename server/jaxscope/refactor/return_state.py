@@ -18,7 +18,7 @@ from jaxscope.semantics.captured.listing import written
 from jaxscope.semantics.captured.visits import TracedCode
 from jaxscope.semantics.compiled.sites import Site
 from jaxscope.semantics.effects.effects import Effect, effects_of
-from jaxscope.semantics.model import FileModel
+from jaxscope.semantics.model import FileModel, squeezed
 from jaxscope.semantics.names.variables import begins_with
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, SourceChange
@@ -111,7 +111,7 @@ class _Plan:
         if not effect.sure or effect.how in ("default-argument", ""):
             raise self.file.refuse(f"It is not certain what `{effect.name}` is.", at)
         text = ast.unparse(at)
-        if text != effect.name:
+        if squeezed(text) != squeezed(effect.name):
             raise self.file.refuse(f"`{effect.name}` goes by another name here.", at)
         if effect.candidate.unpacked or isinstance(self.file.parents[at], (ast.Tuple, ast.List)):
             raise self.file.refuse("Several things are assigned at once.", at)
@@ -120,7 +120,7 @@ class _Plan:
             if scope.is_function and scope not in self.site.function.walk():
                 for read in scope.reads:
                     whole: ast.expr = read.links[-1] if read.links else read.node
-                    if read.name == root and begins_with(written(scope.chunk, whole), text):
+                    if read.name == root and begins_with(squeezed(written(scope.chunk, whole)), squeezed(text)):
                         raise self.file.refuse(f"`{scope.qualname}`, which it calls, reads `{text}`.", at)
 
     def _at(self, effect: Effect) -> ast.expr:

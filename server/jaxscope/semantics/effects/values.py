@@ -67,9 +67,17 @@ class Values:
         return any(last_name(one) == _AT_ONCE for one in called)
 
     def takes_tracers(self, function: Scope) -> bool:
-        """Is any of its parameters a tracer, in the calls of the traced code?"""
+        """Is any of its parameters a tracer, in the calls of the traced code, of which it needs more than the shape?"""
         frame = self.frames.frames.get(function)
-        return frame is None or any(self._parameter(name, function) for name in frame.parameters or {})
+        if frame is None:
+            return True
+        wanted = {
+            read.name
+            for scope in function.walk()
+            for read in scope.reads
+            if not (read.links and isinstance(read.links[0], ast.Attribute) and read.links[0].attr in METADATA)
+        }
+        return any(name in wanted and self._parameter(name, function) for name in frame.parameters or {})
 
     def returns_tracers(self, function: Scope) -> bool:
         """Has a function of the traced code results that are tracers?"""
