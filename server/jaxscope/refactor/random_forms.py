@@ -73,7 +73,9 @@ class _Form:
         self.shape: str | None = None
         self.given: dict[str, ast.expr] = {}
         starred = any(isinstance(one, ast.Starred) for one in call.args)
-        if starred or (len(call.args) > len(names) and word not in ("rand", "randn")):
+        if starred:
+            raise file.refuse("How many numbers it is given by `*` cannot be seen; give it a shape as `size`.", call)
+        if len(call.args) > len(names) and word not in ("rand", "randn"):
             raise file.refuse("It cannot be seen what it is given.", call)
         if word in ("rand", "randn"):
             self.shape = _shape_of([self._source(one) for one in call.args]) if call.args else None

@@ -83,7 +83,8 @@ class Threading:
         scope = file.scope(node)
         assert scope.parent is not None
         if scope.parent.kind == "class":
-            raise file.refuse(f"The method `{scope.qualname}` would need the parameter too.", node)
+            reason = "would need the parameter too, and it is a method, whose calls by objects are not followed"
+            raise file.refuse(f"`{scope.qualname}` {reason}.", node)
         if not isinstance(node, ast.Lambda):
             check_named(self.files, node.name)
         name = self.take(file, node)
