@@ -191,7 +191,10 @@ class _Planner:
             if inside(read.scope, self.file.scope(node)) and (
                 changed or isinstance(getattr(last, "ctx", None), ast.Store)
             ):
-                raise self.file.refuse(f"`{value.root}` is changed here, which would change a copy.", read.node)
+                whole = ast.unparse(read.links[-1])
+                raise self.file.refuse(
+                    f"`{whole}` changes `{value.root}` here, while traced: do that outside first.", read.node
+                )
 
     def _starts(self, value: Value, target: Scope, read: Read) -> list[FunctionNode]:
         """The functions to begin with: the outermost compiled ones that read the value for `target`."""
