@@ -93,3 +93,29 @@ def test_a_file_that_changes_what_it_imports_is_read_closely(bound: str, change:
 @pytest.mark.parametrize("line", ["tables = 3.0", "tables.SCALE == 3.0", "other.SCALE = 3.0", "f(tables.SCALE, a=3)"])
 def test_one_that_does_not_is_not(line: str) -> None:
     assert compiling({"a": look(f"import jax\nimport tables\n{line}\n".encode())}) == set()
+
+
+@pytest.mark.parametrize(
+    "compiled",
+    [
+        "@jax.jit\ndef step(x): ...\n",
+        "@functools.partial(\n    jax.jit,\n    static_argnums=0,\n)\n@checked\ndef step(x): ...\n",
+        "step = jax.jit(lambda x: x)\n",
+    ],
+)
+@pytest.mark.parametrize(
+    ("use", "close"),
+    [
+        ("from tools import other, step\nstep(jnp.ones(3))\n", True),
+        ("from tools import (\n    step as go,\n)\n", True),
+        ("import tools\ntools.step(jnp.ones(3))\n", True),
+        ("import tools\ntools.other(3)\nself.step(3)\n", False),
+        ("def step(x): ...\nstep(3)\n", False),
+    ],
+)
+def test_a_file_that_calls_what_another_compiles_is_read_closely(compiled: str, use: str, close: bool) -> None:
+    files = {
+        "tools": look(f"import functools, jax\n{compiled}".encode()),
+        "user": look(f"import jax.numpy as jnp\n{use}".encode()),
+    }
+    assert ("user" in compiling(files)) is close

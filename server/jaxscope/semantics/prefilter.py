@@ -3,7 +3,7 @@ a file, so that the others need not be looked into.
 
 A file that compiles has the name of a compiling transform in it, or decorates with a wrapper of the project: a function
 or variable in whose definition such a name stands. One that gives what it imports another value may change what the
-compiled functions of other files read.
+compiled functions of other files read, and one that calls those may have them traced again and again.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ _ASSIGNED = re.compile(rb"[ \t]*(\w+)[ \t]*(?::[^=\n]*)?=")
 _DECORATOR = re.compile(rb"^[ \t]*@[ \t]*([\w.]+)", re.MULTILINE)
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
+_DECORATED = re.compile(rb"^(@(?:[^\n]+\n)+?)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+_MADE = re.compile(rb"^(\w+)[ \t]*=[^\n=][^\n]*%s[ \t]*[(,)]" % _NAME.encode(), re.MULTILINE)
+_MEMBER_CALLED = re.compile(rb"\b(\w+)\.(\w+)[ \t]*\(")
 _CHANGED = re.compile(
     rb"^[ \t]*(?:(\w+)(?:\.\w+|\[[^\]\n]*\])+[ \t]*(?::[^=\n]*|[-+*/@%&|^<>]+)?=(?!=)|setattr\([ \t]*(\w+))",
     re.MULTILINE,
@@ -49,6 +52,10 @@ class Look:
     decorators: frozenset[bytes]
     changes_imported: bool = False
     """Does it compile nothing, but assign to an attribute or entry of something that it imports?"""
+    compiled: frozenset[bytes] = frozenset()
+    """Functions that it compiles where it defines them."""
+    takes: frozenset[bytes] = frozenset()
+    """Where it compiles nothing: what it imports, and what it calls of the modules that it imports, by name."""
 
 
 def look(text: bytes) -> Look:
@@ -57,23 +64,35 @@ def look(text: bytes) -> Look:
     decorators = frozenset(name.rpartition(b".")[2] for name in _DECORATOR.findall(text))
     wrappers = frozenset(_wrappers(text) if compiles else ())
     mentions = _MENTIONS_JAX.search(text) is not None
-    changes = mentions and not compiles and _changes_imported(text)
-    return Look(mentions, compiles, wrappers, decorators, changes)
-
-
-def _changes_imported(text: bytes) -> bool:
+    compiled = frozenset(_compiled(text) if compiles else ())
+    if compiles or not mentions:
+        return Look(mentions, compiles, wrappers, decorators, compiled=compiled)
+    imported = frozenset(word for names in _IMPORTED.findall(text) for word in _WORD.findall(names))
     changed = {one or other for one, other in _CHANGED.findall(text)}
-    return bool(changed) and any(not changed.isdisjoint(_WORD.findall(names)) for names in _IMPORTED.findall(text))
+    called = {name for module, name in _MEMBER_CALLED.findall(text) if module in imported}
+    return Look(mentions, compiles, wrappers, decorators, not changed.isdisjoint(imported), takes=imported | called)
 
 
 def compiling(looks: Mapping[str, Look]) -> set[str]:
-    """Those of the files, by path, that can compile something, or change what it reads."""
+    """Those of the files, by path, that can compile something, call what others compile, or change what it reads."""
     wrappers = frozenset[bytes]().union(*(one.wrappers for one in looks.values()))
+    compiled = frozenset[bytes]().union(*(one.compiled for one in looks.values()))
     return {
         path
         for path, one in looks.items()
-        if one.mentions_jax and (one.compiles or one.changes_imported or not wrappers.isdisjoint(one.decorators))
+        if one.mentions_jax
+        and (
+            one.compiles
+            or one.changes_imported
+            or not wrappers.isdisjoint(one.decorators)
+            or not compiled.isdisjoint(one.takes)
+        )
     }
+
+
+def _compiled(text: bytes) -> Iterator[bytes]:
+    yield from _MADE.findall(text)
+    yield from (name for decorators, name in _DECORATED.findall(text) if _COMPILES.search(decorators))
 
 
 def _wrappers(text: bytes) -> Iterator[bytes]:
