@@ -90,18 +90,24 @@ export class Editor {
 
   /**
    * Opens the quick input by a key, fills it in and picks the row with this text, or presses Enter where there is none.
-   * A window that is still drawing itself may take the focus away, which closes the input: then it is tried again.
+   * A window that is still drawing itself may take the focus away, which closes the input: then it is tried again. The
+   * text is put into the input, not typed: by then the keyboard may be the text editor's. `leads`: another input follows.
    */
-  async quick(key, text, row) {
+  async quick(key, text, row, leads = false) {
     const widget = this.page.locator('.quick-input-widget').first();
+    const input = widget.locator('input[type="text"]').first();
     for (let attempt = 0; ; attempt++) {
       try {
         await this.page.keyboard.press(key);
-        await widget.locator('input[type="text"]').first().fill(text, { timeout: 5000 });
+        await input.waitFor({ timeout: 5000 });
+        await input.evaluate((element, value) => {
+          element.value = value;
+          element.dispatchEvent(new Event('input', { bubbles: true }));
+        }, text);
         // Enter straight after filling would run the row that was on top before.
         if (row) await this.page.locator('.quick-input-list .monaco-list-row', { hasText: row }).first().click({ timeout: 10_000 });
-        else await this.page.keyboard.press('Enter');
-        return await widget.waitFor({ state: 'hidden', timeout: 10_000 });
+        else await input.press('Enter', { timeout: 5000 });
+        return leads ? undefined : await widget.waitFor({ state: 'hidden', timeout: 10_000 });
       } catch (error) {
         if (attempt === 3) throw error;
         await this.page.keyboard.press('Escape');
@@ -110,7 +116,7 @@ export class Editor {
   }
 
   /** Runs a command of the palette by its label. */
-  async command(label) { await this.quick('F1', `>${label}`, label); }
+  async command(label, leads = false) { await this.quick('F1', `>${label}`, label, leads); }
 
   /** Opens a file of the folder, or brings its tab to the front, by Quick Open. */
   async open(file) {
