@@ -29,21 +29,24 @@ def types(reply: TraceReply, function: str) -> str:
     return ", ".join(p.type for p in one(reply, function).parameters)
 
 
+def solved_of(project: Path, names: list[str]) -> list[str]:
+    """Those of the functions that one worker finds arguments for."""
+    with Worker(project) as worker:
+        declared = tuple(DeclaredSignature(name, "", "guess") for name in names)
+        reply = worker.request(request(project, declared=declared))
+    assert (reply.failure, reply.not_traced, reply.denied) == (None, (), ())
+    assert all(item.source == "guess" for item in reply.functions)
+    traced = {item.function for item in reply.functions}
+    return [name for name in names if name in traced]
+
+
 def test_most_functions_are_solved(tmp_path: Path) -> None:
-    """One worker a function, so that none takes another's time."""
+    """The search ends after some time, which a busy machine gives to others: what was left is tried again, alone."""
     project = write(tmp_path, {"program.py": PROGRAM})
-    solved, unsolved = [], []
     wanted = names_in(PROGRAM)
-    for at in range(0, len(wanted), 2):
-        part = wanted[at : at + 2]
-        with Worker(project) as worker:
-            declared = tuple(DeclaredSignature(name, "", "guess") for name in part)
-            reply = worker.request(request(project, declared=declared))
-        assert (reply.failure, reply.not_traced, reply.denied) == (None, (), ())
-        traced = {item.function for item in reply.functions}
-        solved += [name for name in part if name in traced]
-        unsolved += [name for name in part if name not in traced]
-        assert all(item.source == "guess" for item in reply.functions)
+    solved = [name for at in range(0, len(wanted), 2) for name in solved_of(project, wanted[at : at + 2])]
+    solved += [name for one in wanted if one not in solved for name in solved_of(project, [one])]
+    unsolved = [name for name in wanted if name not in solved]
     assert set(UNSOLVABLE) <= set(unsolved)
     assert len(solved) >= 0.9 * (len(wanted) - len(UNSOLVABLE)), unsolved
 
