@@ -7,7 +7,7 @@ import ast
 from jaxscope.refactor import jit_in_init
 from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.refactor.program.references import Files
-from jaxscope.refactor.repeated import goes_stale, rebuilt_at
+from jaxscope.refactor.repeated import check_stale, rebuilt_at
 from jaxscope.semantics.compiled.varying import bindings_in, loops_around, names_in
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.names.scopes import Scope
@@ -27,9 +27,7 @@ def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
         change = (
             jit_in_init.change(Files(project), path, place) if jit_in_init.is_of_self(one) else _before_loop(model, one)
         )
-        stale = goes_stale(project, change)
-        if stale is not None:
-            raise Refused(f"`{stale}` may change after it was compiled.", path, place.start.line)
+        check_stale(project, change, path, place.start.line)
         return change
     except Refused as refused:
         return refused.refusal

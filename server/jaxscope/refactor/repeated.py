@@ -46,8 +46,8 @@ def compiled_place(model: FileModel, call: CompiledCall) -> tuple[str, Range]:
     raise Refused("It cannot be seen where the function is compiled.", model.path, line)
 
 
-def goes_stale(project: Project, change: SourceChange) -> str | None:
-    """What a function that is compiled once would read that changes afterwards."""
+def check_stale(project: Project, change: SourceChange, path: str, line: int) -> None:
+    """Raises Refused, for the line, where a function that is compiled once would read what changes afterwards."""
     scratch = project.changed({file.path: file.changed for file in change.files})
     for file in change.files:
         before = project.model(file.path)
@@ -55,5 +55,4 @@ def goes_stale(project: Project, change: SourceChange) -> str | None:
         known = {one.name for one in stale_of(before)} if before else set()
         found = sorted({one.name for one in stale_of(after)} - known) if after else []
         if found:
-            return found[0]
-    return None
+            raise Refused(f"`{found[0]}` may change after it was compiled.", path, line)

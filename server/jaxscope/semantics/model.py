@@ -20,6 +20,7 @@ from jaxscope.semantics.dependencies import Dependencies, change_between
 from jaxscope.semantics.evaluation.evaluate import At, Evaluator
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.names.globals import Globals
+from jaxscope.semantics.names.methods import is_self
 from jaxscope.semantics.names.scopes import AttributeWrite, Binding, Block, ChunkFacts, Read, Scope, facts_of
 from jaxscope.semantics.prefilter import may_compile
 from jaxscope.source.module import Chunk, Module
@@ -272,7 +273,7 @@ class FileModel:
             bound_within = False
             at: Scope | None = inner
             while at is not None and at is not scope.parent:
-                own_self = at is scope and root in _first_parameter(scope)
+                own_self = at is scope and is_self(scope, root)
                 bound_within = bound_within or (root in at.bindings and root not in at.nonlocals and not own_self)
                 at = at.parent
             if not bound_within:
@@ -390,12 +391,6 @@ def _pairs(chunks: Iterable[Chunk]) -> list[tuple[Chunk, ChunkFacts]]:
 def squeezed(text: str) -> str:
     """`text` without blanks and with one kind of quotes: how names are compared."""
     return "".join(text.split()).replace("'", '"')
-
-
-def _first_parameter(scope: Scope) -> list[str]:
-    if scope.parent is None or scope.parent.kind != "class":
-        return []
-    return [argument.arg for argument in (*scope.function_node.args.posonlyargs, *scope.function_node.args.args)][:1]
 
 
 def _enables_x64(text: str) -> bool:

@@ -11,7 +11,7 @@ from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.program.transforms import decorated_by
-from jaxscope.refactor.repeated import goes_stale, rebuilt_at
+from jaxscope.refactor.repeated import check_stale, rebuilt_at
 from jaxscope.refactor.to_argument.sites import partial_name
 from jaxscope.refactor.writing.edits import Edits
 from jaxscope.refactor.writing.syntax import add_parameter, ensure_import, replace
@@ -50,9 +50,7 @@ def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
         edits = Edits()
         edits.add(file, _moved(file, inner, factory, names))
         change = edits.change()
-        stale = goes_stale(project, change)
-        if stale is not None:
-            raise Refused(f"`{stale}` may change after it was compiled.", path, place.start.line)
+        check_stale(project, change, path, place.start.line)
         return change
     except Refused as refused:
         return refused.refusal

@@ -61,6 +61,14 @@ class Site:
         return None if any(isinstance(arg, ast.Starred) for arg in args) else len(args)
 
 
+def count_at(sites: list[Site], form: Form) -> int | None:
+    """How many arguments all of a function's calls give, as far as that is one number."""
+    counts = {site.count for site in sites}
+    if not counts:
+        return len(form.names) if form.exact else None
+    return counts.pop() if len(counts) == 1 else None
+
+
 def handed_over(site: Site, text: str) -> list[Edit]:
     """Edits that pass `text` at the site. Raises Refused where it can be given neither by position nor by name."""
     form, file = site.form, site.file

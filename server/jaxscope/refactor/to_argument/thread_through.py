@@ -25,7 +25,7 @@ from jaxscope.refactor.to_argument.concrete import Concreteness
 from jaxscope.refactor.to_argument.contained import Contained
 from jaxscope.refactor.to_argument.derivative_rules import take_rules
 from jaxscope.refactor.to_argument.escapes import Escapes
-from jaxscope.refactor.to_argument.sites import Form, Site, handed_over
+from jaxscope.refactor.to_argument.sites import Form, Site, count_at, handed_over
 from jaxscope.refactor.to_argument.value import Value, inside, known_of
 from jaxscope.refactor.to_argument.visible import Visible
 from jaxscope.refactor.writing.edits import Edits
@@ -96,7 +96,7 @@ class Threading:
         named = index is None or index >= len(node.args.posonlyargs)
         form = Form(
             index,
-            name if named and not (index is not None and index < len(node.args.posonlyargs)) else None,
+            name if named else None,
             tuple(arg.arg for arg in parameters),
             not node.args.defaults and not others,
         )
@@ -164,7 +164,7 @@ class Threading:
             elif not passes_through(self.files, file, decorator):
                 raise file.refuse(f"The decorator `{ast.unparse(decorator)}` may depend on the signature.", decorator)
         sites = self._follow_name(file, home, node.name, form, node)
-        count = _count(sites, form)
+        count = count_at(sites, form)
         for application in applications:
             self._shift(file, application, form, count)
 
@@ -304,7 +304,7 @@ class Threading:
         assert application is not None
         after = self._after(application, form)
         sites = self.follow(Use(file, call), after)
-        self._shift(file, application, form, _count(sites, form))
+        self._shift(file, application, form, count_at(sites, form))
         return sites
 
     def _shift(self, file: File, application: Application, form: Form, count: int | None) -> None:
@@ -384,13 +384,6 @@ class Threading:
             for binding in file.bindings(home, key[1]):
                 if binding.node not in known:
                     raise file.refuse(f"`{key[1]}` is also bound to something else here.", binding.node)
-
-
-def _count(sites: list[Site], form: Form) -> int | None:
-    counts = {site.count for site in sites}
-    if not counts:
-        return len(form.names) if form.exact else None
-    return counts.pop() if len(counts) == 1 else None
 
 
 def _short(file: File, node: ast.AST) -> str:

@@ -395,10 +395,5 @@ def last_name(node: ast.expr) -> str:
 
 
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:
-    found = [*arguments.posonlyargs, *arguments.args]
-    if arguments.vararg is not None:
-        found.append(arguments.vararg)
-    found += arguments.kwonlyargs
-    if arguments.kwarg is not None:
-        found.append(arguments.kwarg)
-    return found
+    rest = filter(None, (arguments.vararg, *arguments.kwonlyargs, arguments.kwarg))
+    return [*arguments.posonlyargs, *arguments.args, *rest]

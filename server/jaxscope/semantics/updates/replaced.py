@@ -14,7 +14,7 @@ from jaxscope.semantics.compiled.repetition import loop_around, outermost_loop
 from jaxscope.semantics.evaluation.values import External, FunctionValue, Transformed
 from jaxscope.semantics.names.scope_builder import last_name
 from jaxscope.semantics.names.scopes import Binding, Read, Scope, facts_of
-from jaxscope.semantics.names.variables import begins_with
+from jaxscope.semantics.names.variables import begins_with, chain_of
 from jaxscope.semantics.vocabulary import FILLS, METADATA
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ class _Old:
         self.call = call
         self.statement = statement
         self.text = ast.unparse(node)
-        self.root = _root(node)
+        chain = chain_of(node)
+        self.root = chain[0].id if chain is not None else ""
         self.model = ev.model_of(call.scope.module_part())
         self.owner = ev.owner(self.root, call.scope) if self.root else None
         self.loop = loop_around(call.scope, call.block, call.node)
@@ -272,12 +273,6 @@ def _is_new(ev: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -> bool
 
 def _element(node: ast.DictComp | ast.ListComp) -> ast.expr:
     return node.value if isinstance(node, ast.DictComp) else node.elt
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _written(read: Read) -> str:
