@@ -11,44 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from run_cli import jaxscope
+from run_cli import CAPTURE, UNGUESSABLE, findings, jaxscope
 
 GOLDEN = Path(__file__).with_name("golden")
-CLEAN = "import jax\nimport jax.numpy as jnp\n\n\n@jax.jit\ndef f(x):\n    return x + jnp.ones(3)\n"
-CAPTURE = """import jax
-import jax.numpy as jnp
-
-W = jnp.arange(512.0 * 1024).reshape(512, 1024)
-
-
-@jax.jit
-def f(x):
-    return x @ W
-
-
-def main():
-    print("said by the user")
-    return f(jnp.ones((2, 512)))
-"""
-UNGUESSABLE = """
-
-@jax.jit
-def stuck(x):
-    if x.ndim != 7:
-        raise ValueError("only rank 7")
-    return x.reshape(-1, 512) @ W
-"""
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    (tmp_path / "clean.py").write_text(CLEAN)
-    (tmp_path / "case.py").write_text(CAPTURE)
-    return tmp_path
-
-
-def findings(text: str) -> list[tuple[str, str, int]]:
-    return [(f["rule"], f["name"], f["range"]["start"]["line"]) for f in json.loads(text)["findings"]]
 
 
 def test_nothing_found_is_zero(work: Path) -> None:
@@ -229,51 +194,6 @@ def test_a_folder_that_cannot_be_written(work: Path) -> None:
         work.chmod(0o755)
 
 
-def test_a_fix_is_written_and_verified(work: Path) -> None:
-    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--run", "main", "--format", "json", cwd=work)
-    assert done.status == 0, done.err
-    (applied,) = json.loads(done.out)["applied"]
-    assert applied["verified"] == {"imports": True, "constant_gone": True, "avals_equal": True, "values_equal": True}
-    assert applied["files"] == ["case.py"]
-    assert jaxscope("check", "case.py", "--run", "main", cwd=work).status == 0
-
-
-def test_a_fix_leaves_line_ends_alone(work: Path) -> None:
-    (work / "case.py").write_bytes(CAPTURE.replace("\n", "\r\n").encode())
-    assert jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", cwd=work).status == 0
-    data = (work / "case.py").read_bytes()
-    assert b"W" in data and data.count(b"\n") == data.count(b"\r\n")
-
-
-def test_a_diff_changes_no_file(work: Path) -> None:
-    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", "--diff", cwd=work)
-    assert done.status == 0
-    assert done.out.startswith("--- a/case.py\n+++ b/case.py\n")
-    assert (work / "case.py").read_text() == CAPTURE
-
-
-def test_a_diff_is_one_that_git_applies(work: Path) -> None:
-    text = CAPTURE.replace("    return x @ W", "    # one\x0cline\n    return x @ W")
-    (work / "case.py").write_text(text)
-    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", "--diff", cwd=work)
-    subprocess.run(["git", "apply", "-"], cwd=work, input=done.out.encode(), check=True)
-    fixed = (work / "case.py").read_text()
-    (work / "case.py").write_text(text)
-    assert jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", cwd=work).status == 0
-    assert fixed == (work / "case.py").read_text() != text
-
-
-def test_nothing_is_written_over_text_that_has_changed(work: Path) -> None:
-    (work / "pyproject.toml").write_text("[tool.jaxscope.trace]\nallow-side-effects = ['write']\n")
-    (work / "case.py").write_text(CAPTURE + "\nwith open(__file__, 'a') as own:\n    own.write('# somebody else\\n')\n")
-    done = jaxscope("fix", "case.py", "--rule", "captured-array", "--run", "main", cwd=work)
-    assert (done.status, done.err.splitlines()[-1]) == (
-        2,
-        "jaxscope: nothing was written: case.py has changed meanwhile",
-    )
-    assert "def f(x):" in (work / "case.py").read_text()
-
-
 def test_timing_prints_every_stage(work: Path) -> None:
     done = jaxscope("time", "case.py::f", "--run", "main", "--compare", "--format", "json", cwd=work)
     assert done.status == 0, done.err
@@ -306,71 +226,6 @@ def test_nothing_keeps_running(work: Path) -> None:
     assert not Path(f"/proc/{pid}").exists()
 
 
-SIGNATURES = """import jax
-import jax.numpy as jnp
-
-W = jnp.arange(512.0 * 1024).reshape(512, 1024)
-
-
-# jaxscope: f32[2,513]
-@jax.jit
-def shape(x):
-    return x @ W
-
-
-# jaxscope: float[2;512]
-@jax.jit
-def text(x):
-    return x @ W
-
-
-# jaxscope: f32[2,512], f32[]
-@jax.jit
-def many(x):
-    return x @ W
-
-
-# jaxscope: f32[2,512]
-@jax.jit
-def good(x):
-    return x @ W
-"""
-
-
-def test_what_was_not_traced_is_said(work: Path) -> None:
-    (work / "signatures.py").write_text(SIGNATURES + UNGUESSABLE)
-    (work / "stuck.py").write_text(CAPTURE + UNGUESSABLE)
-    done = jaxscope("check", "signatures.py", "--trace", "--format", "json", cwd=work)
-    said = json.loads(done.out)
-    assert [(e["path"], e["line"], e["kind"]) for e in said["errors"]] == [
-        ("signatures.py", 7, "signature"),
-        ("signatures.py", 13, "signature"),
-        ("signatures.py", 19, "signature"),
-    ]
-    for error, reason in zip(said["errors"], ("got (513,) and (512,)", "',' is wanted", "2 were given"), strict=True):
-        assert reason in error["message"]
-    statuses = {f["function"]: f["status"] for f in said["functions"]}
-    assert statuses["stuck"] == "not traced: no shapes are known for it"
-    done = jaxscope("check", "signatures.py", "stuck.py", "--trace", cwd=work)
-    assert "signatures.py:7: failed signature: `# jaxscope: f32[2,513]` above `shape`: TypeError: " in done.out
-    assert done.out.splitlines()[-1].startswith("5 functions were not traced: ")
-    assert "no known shapes (2)" in done.out.splitlines()[-1]
-    done = jaxscope("check", "stuck.py", "--trace", cwd=work)
-    assert done.out.splitlines()[-1] == "1 function was not traced: no known shapes (-v lists them)"
-    assert "not traced" not in jaxscope("check", "stuck.py", "--no-trace", cwd=work).out
-
-
-def test_every_finding_is_fixed_or_refused(work: Path) -> None:
-    lambdas = "import jax\nimport jax.numpy as jnp\n\nW = jnp.ones((512, 1024))\nV = jnp.ones((512, 1024))\n"
-    lambdas += "g = jax.jit(lambda x: x @ W)\nh = jax.jit(lambda x: x @ W + x @ V)\n"
-    (work / "lambdas.py").write_text(lambdas)
-    found = findings(jaxscope("check", "lambdas.py", "--no-trace", "--format", "json", cwd=work).out)
-    done = jaxscope("fix", "lambdas.py", "--rule", "captured-array", "--no-trace", "--format", "json", cwd=work)
-    said = json.loads(done.out)
-    assert len(found) == 3
-    assert sorted(item["name"] for item in said["applied"] + said["refused"]) == sorted(name for _, name, _ in found)
-
-
 def test_nothing_that_could_be_looked_at_is_two(work: Path) -> None:
     (work / "a.ipynb").write_text('{"cells": []}')
     (work / "bad.py").write_text("import jax\ndef (:\n")
@@ -399,63 +254,3 @@ def test_an_unknown_setting_is_said(work: Path) -> None:
     assert done.status == 0
     assert done.err.count("unknown setting") == 1
     assert "unknown setting captured-treshold (did you mean captured-threshold?)" in done.err
-
-
-def test_signatures_for_what_is_not_there_are_errors_of_their_line(work: Path) -> None:
-    (work / "pkg").mkdir()
-    (work / "pkg" / "__init__.py").write_text("")
-    text = (
-        "import jax\nfrom os.path import join\n\nstep = jax.jit(lambda x: x)\n\n\nclass Net:\n    def call(self, x):\n"
-    )
-    (work / "pkg" / "model.py").write_text(text + "        return x\n")
-    keys = {
-        "pkg.model:step": "",
-        "pkg/model.py::Net.call": "",
-        "pkg.model:join": "",
-        "pkg.modle:step": "no file of the project is pkg.modle",
-        "pkg/modle.py::step": "no file of the project is pkg/modle.py",
-        "pkg.model:stop": "pkg.model has no stop",
-        "pkg.model:Net.cell": "pkg.model has no Net.cell",
-        "step": "write it as",
-    }
-    table = "".join(f'"{key}" = "f32[2]"\n' for key in keys)
-    (work / "pyproject.toml").write_text(f"[tool.jaxscope.signatures]\n{table}")
-    wrong = {at: said for at, (_, said) in enumerate(keys.items(), 2) if said}
-    done = jaxscope("check", "pkg", "--format", "json", cwd=work)
-    rows = json.loads(done.out)["errors"]
-    assert {(row["path"], row["kind"]) for row in rows} == {("pyproject.toml", "signature")}
-    assert [row["line"] for row in rows] == list(wrong)
-    assert all(wrong[row["line"]] in row["message"] for row in rows), rows
-    # A trace that was to use one of them says so itself, at the same line, once.
-    traced = json.loads(jaxscope("check", "pkg", "--trace", "--format", "json", cwd=work).out)["errors"]
-    lines = [row["line"] for row in traced if row["path"] == "pyproject.toml"]
-    assert set(wrong) <= set(lines) and len(lines) == len(set(lines))
-
-
-def test_a_lambda_is_found_by_the_name_that_it_is_assigned_to(work: Path) -> None:
-    text = "import jax\nimport jax.numpy as jnp\n\nh = jax.jit(lambda x: x + 1)\ng = jax.jit(\n    lambda y: y * 2)\n"
-    (work / "lam.py").write_text(text + "\n\ndef main():\n    h(jnp.ones(2))\n    g(jnp.ones(3))\n")
-    for name, shown in (("h", "<lambda>(x: f32[2])"), ("g", "<lambda>(y: f32[3])")):
-        assert jaxscope("show", f"lam.py::{name}", "--run", "main", cwd=work).out.startswith(shown)
-    assert "has no function k" in jaxscope("show", "lam.py::k", "--run", "main", cwd=work).err
-
-
-def test_shapes_are_declared_for_a_lambda(work: Path) -> None:
-    (work / "lam.py").write_text("import jax\n\n# jaxscope: f32[2]\nh = jax.jit(lambda x: x + 1)\n")
-    done = jaxscope("check", "lam.py", "--trace", "-v", cwd=work)
-    assert "lam.py:4: <lambda>: f32[2] → f32[2] (declared)" in done.out
-    assert f"jaxscope: run by {sys.executable} (Python 3." in done.err
-
-
-@pytest.mark.parametrize("many", [False, True])
-def test_a_fix_that_would_be_refused_is_not_promised(work: Path, many: bool) -> None:
-    (work / "case.py").write_text(CAPTURE + "\n\nimport elsewhere\n\nelsewhere.given(f)\n")
-    if many:  # read by two processes
-        (work / "long.py").write_text(CLEAN + "    # long\n" * 45_000)
-    done = jaxscope("check", ".", "--no-trace", cwd=work)
-    refused = jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", cwd=work)
-    why = "`f` is given to `elsewhere.given`, whose use of it cannot be seen"
-    assert why in refused.out + refused.err
-    assert f"= no fix: {why} (line 19)." in done.out
-    assert "= fix:" not in done.out
-    assert "can try to fix" not in done.out
