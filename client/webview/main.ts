@@ -22,7 +22,7 @@ const TICK_MS = 100;
 const host = acquireVsCodeApi();
 const root = document.getElementById("panel") ?? document.body;
 let state = restored(host.getState());
-let drawing = false;
+let frame: number | undefined;
 let hover: ReturnType<typeof setTimeout> | undefined;
 let scrollRestored = false;
 
@@ -48,14 +48,20 @@ function apply(change: Change): void {
 
 /** Draws once a frame, however many changes came. */
 function draw(): void {
-  if (drawing) return;
-  drawing = true;
-  requestAnimationFrame(() => {
-    drawing = false;
-    render(page({ state, send, post }), root);
-    host.setState(toSave(state));
-    measure();
-  });
+  frame ??= requestAnimationFrame(drawNow);
+}
+
+function drawNow(): void {
+  if (frame !== undefined) cancelAnimationFrame(frame);
+  frame = undefined;
+  render(page({ state, send, post }), root);
+  host.setState(toSave(state));
+  measure();
+}
+
+/** What a person does acts on the state that the page shows, so a frame that is still to come is drawn first. */
+function catchUp(): void {
+  if (frame !== undefined) drawNow();
 }
 
 /** Rows need their container's height; until it is there, a guess is drawn. */
@@ -96,6 +102,7 @@ function escape(): void {
 }
 
 window.addEventListener("message", (event: MessageEvent<ToPanel>) => apply({ type: "message", message: event.data, now: Date.now() }));
+for (const act of ["keydown", "click"]) window.addEventListener(act, catchUp, { capture: true });
 window.addEventListener("keydown", key);
 new ResizeObserver(measure).observe(root);
 setInterval(() => {

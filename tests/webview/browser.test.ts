@@ -255,6 +255,17 @@ check("a function folds by key, and one operation can be chosen", async () => {
   for (const text of await editor.page.locator(".r").allInnerTexts()) assert.match(text, /dot_general/);
 });
 
+check("a key that comes before the next frame acts on what the last one did", async () => {
+  await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
+  const cursor = await editor.page.evaluate(() => {
+    const rows = document.querySelector<HTMLElement>("[role=listbox]")!;
+    rows.focus();
+    for (const key of ["Home", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp"]) rows.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(document.querySelector(".r.cur")?.id))));
+  });
+  assert.equal(cursor, "row-2");
+});
+
 check("no value of an array is in the page, only its size", async () => {
   await editor.fresh(MODEL, { type: "show", tab: "stablehlo" }, PROGRAM);
   assert.match(await editor.page.locator(".elided.own").first().innerText(), /dense 3\.00 MiB/);
