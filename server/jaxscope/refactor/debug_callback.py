@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.refactor.program.names import identifiers
+from jaxscope.refactor.program.names import identifiers, unused_numbered
 from jaxscope.refactor.traced_call import TracedCall, traced_call
 from jaxscope.semantics.effects import texts
 from jaxscope.semantics.project import Project
@@ -94,7 +94,7 @@ class _Plan:
 
     def _replace(self, node: ast.expr) -> None:
         taken = identifiers(self.call.node) | self.given.keys()
-        name = next(name for name in ("value", *(f"value_{n}" for n in range(2, 99))) if name not in taken)
+        name = next(unused_numbered("value", taken))
         self.given[name] = self.call.source(node)
         lines, model, scope = self.call.model.module.lines, self.call.model, self.call.scope
         place, whole = model.place(scope, node).range, model.place(scope, self.call.node).range

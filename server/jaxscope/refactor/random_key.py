@@ -12,7 +12,7 @@ from functools import partial
 
 from jaxscope.refactor.change import Hoist, Refusal, Refused
 from jaxscope.refactor.program.compiled import Compiled
-from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.names import File, identifiers, unused_numbered
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.random_forms import Draw, draw
 from jaxscope.refactor.to_argument.concrete import Concreteness
@@ -88,8 +88,7 @@ def _check_traceable(files: Files, file: File, call: ast.Call) -> None:
 
 def _attempt(files: Files, model: FileModel, file: File, some: list[Effect], *, by_keyword: bool) -> SourceChange:
     draws = [_draw(files, model, file, one) for one in some]
-    taken = identifiers(file.tree)
-    name = next(one for one in ("key", "rng_key", *(f"key_{n}" for n in range(2, 99))) if one not in taken)
+    name = next(unused_numbered("key", identifiers(file.tree)))
     value = Value(file, file.top, name, (), new=True, changes=True)
     keys = _Keys(files, value, draws, by_keyword)
     keys.run(file, *dict.fromkeys(_function(file, one.node) for one in draws))
@@ -174,8 +173,7 @@ class _Keys(Threading):
         if name is None:
             name = self._made(file, scope, uses)
         taken = identifiers(file.tree) | {name}
-        free = [one for one in ("subkey", *(f"subkey_{n}" for n in range(2, 99))) if one not in taken]
-        self._split_off |= zip(together, free, strict=False)
+        self._split_off |= zip(together, unused_numbered("subkey", taken), strict=False)
         many = f", {len(together) + 1}" if len(together) > 1 else ""
         names = ", ".join([name, *(self._split_off[one] for one in together)])
         line = f"{names} = {self.jax(file, node)}.random.split({name}{many})"
@@ -189,9 +187,7 @@ class _Keys(Threading):
             first = file.statement(file.parents[first])
         if not starts_own_line(file.layout, first):
             raise file.refuse("There is no line above it where the key could be made.", first)
-        name = next(
-            one for one in (self.value.root, *(f"key_{n}" for n in range(2, 99))) if one not in identifiers(file.tree)
-        )
+        name = next(unused_numbered(self.value.root, identifiers(file.tree)))
         self.edits.add(file, insert_before(file.layout, first, [f"{name} = {self.jax(file, uses[0])}.random.key(0)"]))
         return name
 

@@ -18,7 +18,6 @@ _PROGRAM_CALLS = {
     "input": "it waits for input",
     "show": "it opens a plot",
 }
-_LOOP_BODIES = (ast.Call, ast.Await)
 
 
 def reason(model: FileModel) -> str | None:

@@ -6,7 +6,8 @@ Scopes are those of `semantics.scopes`, built over the whole file at once, so th
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import chain, count
 
 from jaxscope.refactor.change import Refused
 from jaxscope.refactor.writing.layout import Layout
@@ -148,6 +149,16 @@ def _in_body(parent: ast.AST, child: ast.AST) -> bool:
     if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return any(child is statement for statement in parent.body)
     return True
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """`name`, with as many underscores after it as make it a new one."""
+    return next(one for one in (name + "_" * n for n in count()) if one not in taken)
+
+
+def unused_numbered(name: str, taken: Collection[str]) -> Iterator[str]:
+    """`name`, `name_2`, …: those that are new."""
+    return (one for one in chain([name], (f"{name}_{n}" for n in count(2))) if one not in taken)
 
 
 def identifiers(node: ast.AST) -> set[str]:

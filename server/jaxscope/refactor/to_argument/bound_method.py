@@ -9,7 +9,7 @@ import ast
 from functools import partial
 
 from jaxscope.refactor.program.compiled import Compiled
-from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.names import File, identifiers, unused
 from jaxscope.refactor.program.receivers import methods_reading, uses_of_method
 from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.to_argument.concrete import Concreteness
@@ -73,7 +73,7 @@ class _BoundMethod:
                 raise file.refuse(f"`{other.name}`, which the method calls, reads `{self.value.text}` too.", other)
         if required(node) == 0:
             raise file.refuse("`self` has a default.", node)
-        name = next(n for n in (self.value.title + "_" * k for k in range(99)) if n not in identifiers(node))
+        name = unused(self.value.title, identifiers(node))
         concrete = Concreteness(self.files, file, self.value.text, known_of(self.files, self.value))
         for read in reads:
             whole = self.value.node(read)

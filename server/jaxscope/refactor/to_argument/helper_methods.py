@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.program.compiled import Compiled
-from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.names import File, identifiers, unused
 from jaxscope.refactor.program.receivers import method_around, own_name, uses_of_method
 from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.program.transforms import decorated_by
@@ -44,23 +44,19 @@ class HelperMethods:
                     self.calls.append(site)
                 elif self._compiles(caller):
                     waiting.append(caller)
-                    self.edits.add(self.file, handed_over(site, self._name(caller, title)))
+                    self.edits.add(self.file, handed_over(site, unused(title, identifiers(caller))))
                 else:
                     text = f"{own_name(self.file.scope(caller))}{''.join(links)}"
                     self.edits.add(self.file, handed_over(site, text))
         if not self.calls:
             raise self.file.refuse(f"It cannot be seen how `{self.target.name}` comes to read the value.", reader)
 
-    def _name(self, node: ast.FunctionDef, title: str) -> str:
-        taken = identifiers(node)
-        return next(n for n in (title + "_" * k for k in range(99)) if n not in taken)
-
     def _take(self, node: ast.FunctionDef, links: tuple[str, ...], title: str) -> Form:
         """Adds the parameter, and reads it instead of the attribute."""
         scope, own = self.file.scope(node), own_name(self.file.scope(node))
         if node.decorator_list or own is None or required(node) == 0:
             raise self.file.refuse(f"`{node.name}` is no plain method.", node)
-        name = self._names[node] = self._name(node, title)
+        name = self._names[node] = unused(title, identifiers(node))
         value = Value(self.file, scope, own, links)
         for read in value.reads():
             if inside(read.scope, scope):

@@ -11,7 +11,7 @@ from functools import partial
 
 from jaxscope.refactor.program.compiled import Compiled
 from jaxscope.refactor.program.known import Known
-from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.names import File, identifiers, unused
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.to_argument.changes import Changes
 from jaxscope.refactor.to_argument.concrete import Concreteness
@@ -111,8 +111,7 @@ def hoist_inline(
     call = found[0]
     _check_constant(file, call, text)
     Concreteness(files, file, text, None).check(call)
-    word, taken = (file.dotted(call.func) or "array").rpartition(".")[2], identifiers(node)
-    name = next(n for n in (word + "_" * k for k in range(99)) if n not in taken)
+    name = unused((file.dotted(call.func) or "array").rpartition(".")[2], identifiers(node))
     threading = _threading(files, compiled, file, node, name=name, made=call)
     threading.edits.add(file, [replace(file.layout, call, name)])
     threading.run(file, node)

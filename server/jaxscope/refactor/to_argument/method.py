@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.program.compiled import Compiled
-from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.names import File, identifiers, unused
 from jaxscope.refactor.program.receivers import methods_reading
 from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.program.transforms import Application, decorated_by
@@ -74,10 +74,10 @@ class _Method:
         return self.edits.change()
 
     def _parameter(self) -> str:
-        title, taken = self.value.title, identifiers(self.node)
+        title = self.value.title
         if not self.value.links and self._unbound(title):
             return title
-        return next(n for n in (title + "_" * k for k in range(99)) if n not in taken)
+        return unused(title, identifiers(self.node))
 
     def _read_parameter(self, parameter: str) -> None:
         """Reads of the value become reads of the parameter, here and in the methods that this one calls."""

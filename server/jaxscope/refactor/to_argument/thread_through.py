@@ -14,7 +14,7 @@ from jaxscope.refactor.program.compiled import Compiled
 from jaxscope.refactor.program.contents import Contents
 from jaxscope.refactor.program.flow import beside
 from jaxscope.refactor.program.mentions import check_exported, check_named
-from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.names import File, identifiers, unused
 from jaxscope.refactor.program.receivers import uses_of_attribute
 from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.program.transforms import Application, applied_by, decorated_by
@@ -112,12 +112,9 @@ class Threading:
         if node in self.chosen:
             return self.chosen[node]
         wanted = self.value.title
-        taken = identifiers(node)
         if not self.value.links and file is self.value.file and self._free_of(file.scope(node), wanted):
             return wanted
-        if wanted not in taken:
-            return wanted
-        return next(name for name in (wanted + "_" * n for n in range(1, 99)) if name not in taken)
+        return unused(wanted, identifiers(node))
 
     def _free_of(self, scope: Scope, name: str) -> bool:
         """May a parameter `name` of this scope stand for the outer variable of that name?"""

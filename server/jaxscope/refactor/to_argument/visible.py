@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.names import File, identifiers, unused
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.to_argument.value import Value
 from jaxscope.refactor.writing.edits import Edits
@@ -82,8 +82,7 @@ class Visible:
             raise file.refuse(f"`{self.value.text}` cannot be seen from this call.", node)
         at = statement or (beside[0] if beside else file.tree)
         if at not in self._imported:
-            taken = identifiers(file.tree)
-            name = next(n for n in (root + "_" * number for number in range(99)) if n not in taken)
+            name = unused(root, identifiers(file.tree))
             alias = root if name == root else f"{root} as {name}"
             if isinstance(statement, ast.ImportFrom):
                 end = file.layout.end(statement.names[-1])

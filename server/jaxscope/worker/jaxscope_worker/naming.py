@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dis
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -62,9 +62,6 @@ class _Candidate:
     holder: str
     name: str
     reached: Reached
-
-
-Accepts = Callable[[Any], bool]
 
 
 @dataclass(frozen=True)
