@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from string import Template
 
 from hypothesis import strategies as st
+from program_calls import KEPT, WAYS
 from program_forms import FORMS, VALUES, Form
 from program_parts import (
     BODIES,
@@ -20,7 +21,6 @@ from program_parts import (
     LAYOUTS,
     READ,
     SIGNATURES,
-    WAYS,
     Captured,
     Layout,
     Signature,
@@ -36,8 +36,14 @@ class Program:
     name: str
     line: int
     features: tuple[str, ...]
+    path: str = "case"
+    """The module that reads the array."""
     run: bool = False
     """Does tracing it not show all that matters, such as donation?"""
+
+
+PLACES = ("module", "module", "parts", "main", "factory", "lambda", "form", "form", "form")
+"""Where the function stands; `parts`: beside it, but with a helper in another file."""
 
 
 @st.composite
@@ -46,7 +52,7 @@ def programs(draw: st.DrawFn) -> Program:
     captured = draw(st.sampled_from(CAPTURES))
     signature = draw(st.sampled_from(SIGNATURES))
     layout = draw(st.sampled_from(LAYOUTS))
-    place = draw(st.sampled_from(("module", "module", "main", "factory", "lambda", "form", "form", "form")))
+    place = draw(st.sampled_from(PLACES))
     maker = _Maker(draw, captured, signature, layout, place)
     return maker.program()
 
@@ -59,6 +65,8 @@ class _Maker:
         self.layout = layout
         self.place = place
         self.features = [captured.kind, signature.parameters, place]
+        self.modules: dict[str, str] = {}
+        """Files beside `case` that are written on the way."""
 
     def pick(self, *options: str) -> str:
         choice = self.draw(st.sampled_from(options))
@@ -76,10 +84,12 @@ class _Maker:
             text, function = self.lambda_program()
         else:
             text, function = self.def_program()
-        text = self.layout.text(text)
-        line = text[: text.index(READ)].count("\n") + 1
-        files = {**modules, "case": text.replace(READ, "")}
-        return Program(files, function, name, line, tuple(self.features))
+        files = {**modules, **self.modules, "case": text}
+        files = {name: self.layout.text(text) if name in ("case", "parts") else text for name, text in files.items()}
+        path = next(name for name, text in files.items() if READ in text)
+        line = files[path][: files[path].index(READ)].count("\n") + 1
+        files = {name: text.replace(READ, "") for name, text in files.items()}
+        return Program(files, function, name, line, tuple(self.features), path)
 
     def form_program(self, form: Form) -> str:
         self.features[:] = [form.kind, "" if form.own else self.captured.kind]
@@ -125,9 +135,11 @@ class _Maker:
             options += ["jit vmap", "jit vmap", "vmap of jit"]
         if signature.statics:
             options = ["decorator", "call", "rebinding", "prepared"]
+        else:
+            options.append("kept")
         how = self.pick(*options)
         if "grad" in how:
-            body = body.replace("return ", "return jnp.sum(", 1) if False else _summed(body, i)
+            body = _summed(body, i)
         decorators, alias, called = self.transformed(how, "f")
         definition = self.layout.definition.format(name="f", parameters=signature.parameters, i=i)
         function = f"{decorators}{definition}\n{body}{alias}"
@@ -137,10 +149,14 @@ class _Maker:
         i = INDENT
         captured = self.captured
         top = HEAD + captured.imports + "\n"
-        if self.place == "module":
+        if self.place == "parts":
+            self.modules["parts"] = f"{top}{captured.before}\n\n{helper}"
+            top = HEAD + self.pick("from parts import helper\n", "import parts\n\nhelper = parts.helper\n")
+        if self.place in ("module", "parts"):
             extra, calls = self.calls(called)
             main = f"def main():\n{_indented(calls, i)}"
-            return f"{top}{captured.before}{self.data()}\n\n{helper}\n\n{function}\n\n{extra}\n\n{main}", "f"
+            before = f"{captured.before}{self.data()}\n\n{helper}" if self.place == "module" else self.data()
+            return f"{top}{before}\n\n{function}\n\n{extra}\n\n{main}", "f"
         inner = f"{captured.before}{helper}\n{function}\n"
         if self.place == "main":
             extra, calls = self.calls(called)
@@ -161,7 +177,7 @@ class _Maker:
 
     def body(self) -> tuple[str, str]:
         i, term = INDENT, self.signature.term
-        if self.draw(st.integers(0, 2)):
+        if self.place != "parts" and self.draw(st.integers(0, 2)):
             name, body = self.draw(st.sampled_from(BODIES))
             self.features.append(name)
             return "", body.format(i=i, read=self.read, term=term)
@@ -192,6 +208,10 @@ class _Maker:
             return "", f"g = jax.jit({name}{after})\n", "g"
         if how == "rebinding":
             return "", f"{name} = jax.jit({name}{after})\n", name
+        if how == "kept":
+            kind, statement, called = self.draw(st.sampled_from(KEPT))
+            self.features.append(kind)
+            return "", statement.format(f=name), called
         if how == "jit vmap":
             axes = signature.batched[0] if signature.batched else "0"
             written = self.pick(
@@ -224,11 +244,16 @@ class _Maker:
             [self.layout.call.format(function=function, arguments=a, i=INDENT) for a in arguments],
         )
         if not plain and kind != "batched":
-            for way in self.draw(st.lists(st.sampled_from(WAYS), max_size=2, unique=True)):
-                self.features.append(way[0])
-                first = arguments[0]
-                extra += way[1].format(f=function, first=first, i=INDENT)
-                results.append(way[2].format(f=function, first=first))
+            first = arguments[0]
+            ways = [way for way in WAYS if way.fits(first, signature.statics, self.place)]
+            for way in self.draw(st.lists(st.sampled_from(ways), max_size=2, unique_by=lambda way: way.kind)):
+                if way.modules and not function.isidentifier():
+                    continue
+                self.features.append(way.kind)
+                words = {"f": function, "first": first, "i": INDENT}
+                self.modules |= {name: text.format(**words) for name, text in way.modules.items()}
+                extra += way.before.format(**words)
+                results.append(way.call.format(**words))
         return extra, f"return {{'out': [{', '.join(results)}]}}\n"
 
 

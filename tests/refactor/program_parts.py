@@ -1,4 +1,4 @@
-"""What random programs are made of: captured array, signature, layout, use of the array, calls.
+"""What random programs are made of: captured array, signature, layout, use of the array.
 
 In the templates `{i}` stands for one indent, `{read}` for the expression that reads the array.
 """
@@ -17,6 +17,7 @@ HEAD = """\
 import asyncio
 import dataclasses
 import functools
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import jax
@@ -209,24 +210,4 @@ HELPERS = (
         "def below(v):\n{i}return v @ {read}\n\n\ndef helper(v):\n{i}return below(v) + 1\n",
         "helper(x)",
     ),
-)
-
-WAYS = (
-    ("eager helper", "def eager(a, b):\n{i}return {f}({first})\n\n\n", "eager(a, b)"),
-    ("jitted caller", "@jax.jit\ndef outer(a, b):\n{i}return jax.tree.map(jnp.sin, {f}({first}))\n\n\n", "outer(a, b)"),
-    (
-        "jitted twice",
-        "@jax.jit\ndef outer2(a):\n{i}return step2(a)\n\n\ndef step2(a):\n{i}return {f}({first})\n\n\n",
-        "outer2(a)",
-    ),
-    ("thread", "", "asyncio.run(asyncio.to_thread({f}, {first}))"),
-    ("partial", "", "partial({f}, {first})()"),
-    ("lambda", "", "(lambda a: {f}({first}))(a)"),
-    ("comprehension", "", "[{f}({first}) for a in A]"),
-    ("named", "h = {f}\n\n\n", "h({first})"),
-    ("loop", "def looped(a, b):\n{i}for _ in range(2):\n{i}{i}r = {f}({first})\n{i}return r\n\n\n", "looped(a, b)"),
-    ("shadowed", "def shadow(a, b, W=None):\n{i}return {f}({first})\n\n\n", "shadow(a, b)"),
-    ("eval_shape", "", "jax.eval_shape({f}, {first}) is not None"),
-    ("vmapped lambda", "", "jax.vmap(lambda a: {f}({first}))(A)"),
-    ("stored", "", "[{f}][0]({first})"),
 )

@@ -53,7 +53,7 @@ def asked(program: Program, folder: str) -> SourceChange | Refusal:
     project = Project(folder)
     for name, text in program.files.items():
         (Path(folder) / f"{name}.py").write_text(text, encoding="utf-8", newline="")
-    return plan(project, f"{folder}/case.py", program.function, program.name, program.line)
+    return plan(project, f"{folder}/{program.path}.py", program.function, program.name, program.line)
 
 
 def written(program: Program, change: SourceChange) -> dict[str, str]:
@@ -87,12 +87,16 @@ def untouched(before: bytes, after: bytes, change: FileChange) -> None:
     assert before.endswith(b"\n") == after.endswith(b"\n")
 
 
+def _shown(files: dict[str, str]) -> str:
+    return "\n".join(f"---- {name}.py\n{text}" for name, text in files.items())
+
+
 @pytest.mark.jax
 @seed(SEED)
 @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(program=programs())
 def test_fixed_programs_compute_the_same(runner: Runner, program: Program) -> None:
-    note(program.files["case"])
+    note(_shown(program.files))
     with tempfile.TemporaryDirectory() as folder:
         change = asked(program, folder)
         if isinstance(change, Refusal):
@@ -100,8 +104,9 @@ def test_fixed_programs_compute_the_same(runner: Runner, program: Program) -> No
             SEEN.append((program, change.reason))
             return
         after = written(program, change)
-    note(after["case"])
-    ast.parse(after["case"].removeprefix("\ufeff"))
+    note(_shown(after))
+    for text in after.values():
+        ast.parse(text.removeprefix("\ufeff"))
     seen = runner.compare(program.files, after)
     assert "error" not in seen, seen["error"]
     assert seen["captured"] == [True, False]
