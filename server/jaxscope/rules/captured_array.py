@@ -150,22 +150,25 @@ def _claims(model: FileModel, config: Config) -> list[Claim]:
 def _each_array_once(claims: list[Claim]) -> list[Claim]:
     """`TABLES[1]` where all of `TABLES` is captured as well is no other array: the one finding names both places."""
     parts: dict[int, list[Claim]] = {}
+    containers = [claim for claim in claims if claim.container]
     for part in claims:
-        whole = next((whole for whole in claims if _has_part(whole, part)), None)
+        whole = next((whole for whole in containers if _has_part(whole, part)), None)
         if whole is not None:
             parts.setdefault(id(whole), []).append(part)
     left_out = {id(part) for group in parts.values() for part in group}
-    found = []
-    for claim in claims:
-        if id(claim) not in left_out:
-            also = [_read(part.finding) for part in parts.get(id(claim), ())]
-            related = tuple(dict.fromkeys((*claim.finding.related, *also)))
-            found.append(replace(claim, finding=replace(claim.finding, related=related)))
-    return found
+    return [_with_reads(claim, parts.get(id(claim), [])) for claim in claims if id(claim) not in left_out]
+
+
+def _with_reads(claim: Claim, parts: list[Claim]) -> Claim:
+    also = [_read(part.finding) for part in parts]
+    if not also:
+        return claim
+    related = tuple(dict.fromkeys((*claim.finding.related, *also)))
+    return replace(claim, finding=replace(claim.finding, related=related))
 
 
 def _has_part(whole: Claim, part: Claim) -> bool:
-    if not whole.container or whole is part or whole.function is not part.function:
+    if whole is part or whole.function is not part.function:
         return False
     if whole.finding.severity == "hint" and part.finding.severity != "hint":
         return False

@@ -31,6 +31,15 @@ class Dependencies:
     paths: set[str] = field(default_factory=set)
     """Other files of the project."""
 
+    def add(self, other: Dependencies) -> None:
+        """Takes in what another evaluation looked at."""
+        self.chunks |= other.chunks
+        self.names |= other.names
+        self.calls |= other.calls
+        self.attributes |= other.attributes
+        self.outside |= other.outside
+        self.paths |= other.paths
+
 
 @dataclass(slots=True)
 class Change:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jaxscope.semantics import programs
 from jaxscope.semantics.compiled.functions import Function as Function
@@ -28,6 +28,8 @@ from jaxscope.text.span import Position, Range
 
 if TYPE_CHECKING:
     from jaxscope.semantics.project import Project
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(slots=True)
@@ -51,8 +53,8 @@ class FileModel:
         self.top.chunk.facts["model"] = self
         self.module_bindings = Globals(module.chunks)
         self.x64 = "jax_enable_x64" in module.text and _enables_x64(module.text)
-        self.derived: dict[str, Any] = {}
-        """What other layers worked out for this version, by layer; dropped when another file changes."""
+        self._worked_out: dict[str, Any] = {}
+        """What other layers made of this version as a whole, by layer; dropped when another file changes."""
         if previous is not None:
             self._take_over(previous)
 
@@ -60,14 +62,15 @@ class FileModel:
         """Drops what was worked out about kept chunks where it rests on something that changed."""
         old, new = previous.module.chunks, self.module.chunks
         change = change_between(_pairs(set(old) - set(new)), _pairs(set(new) - set(old)))
+        gone = (lambda _: True) if self.x64 != previous.x64 else change.touches
         for chunk in new:
-            _drop(chunk, lambda rests_on: self.x64 != previous.x64 or change.touches(rests_on))
+            _drop(chunk, gone)
 
     def other_file_changed(self, path: str | None) -> None:
         """Drops what rests on another file; None: on anything outside this one, found or not."""
         for chunk in self.module.chunks:
             _drop(chunk, lambda rests_on: path is None or path in rests_on.paths)
-        self.derived.clear()
+        self._worked_out.clear()
         self.__dict__.pop("sites", None)
         self.__dict__.pop("traced", None)
 
@@ -79,7 +82,15 @@ class FileModel:
             evaluator = Evaluator(self.project, self) if own else self.project.evaluator.begin()
             result = work(evaluator)
             found = chunk.facts[layer] = Kept(result, evaluator.seen)
+            chunk.facts.setdefault(_RESTS_ON, Dependencies()).add(evaluator.seen)
         return found.result
+
+    def once(self, layer: str, work: Callable[[], _Result]) -> _Result:
+        """What `work` makes of this version of the file as a whole."""
+        if layer not in self._worked_out:
+            self._worked_out[layer] = work()
+        found: _Result = self._worked_out[layer]
+        return found
 
     @property
     def module_frame(self) -> Frame:
@@ -106,7 +117,7 @@ class FileModel:
             return self.module_bindings[name]
         if "*" not in self.module_bindings or name.startswith("_"):
             return []
-        known: dict[str, Binding] = self.derived.setdefault("starred", {})
+        known = self.once("starred", dict[str, Binding])
         for star in reversed(self.module_bindings["*"]):
             path = self.project.resolve(self.path, star.module, star.level)
             if path is not None and self._gives(path, name, {self.path}):
@@ -377,11 +388,22 @@ class FileModel:
         return programs.reason(self)
 
 
+_RESTS_ON = "rests on"
+"""Fact of a chunk: what all that was worked out about it rests on together, or did."""
+
+
 def _drop(chunk: Chunk, is_gone: Callable[[Dependencies], bool]) -> None:
     """Drops what was worked out about a chunk and rests on something that is gone."""
+    together = chunk.facts.get(_RESTS_ON)
+    if together is None or not is_gone(together):
+        return
+    left = chunk.facts[_RESTS_ON] = Dependencies()
     for name, kept in list(chunk.facts.items()):
-        if isinstance(kept, Kept) and is_gone(kept.rests_on):
-            del chunk.facts[name]
+        if isinstance(kept, Kept):
+            if is_gone(kept.rests_on):
+                del chunk.facts[name]
+            else:
+                left.add(kept.rests_on)
 
 
 def _pairs(chunks: Iterable[Chunk]) -> list[tuple[Chunk, ChunkFacts]]:

@@ -20,15 +20,21 @@ def captures_of(model: FileModel) -> list[Capture]:
 
 def traced_code_of(model: FileModel) -> list[TracedCode]:
     """What runs while each compiled function of the file is traced, in source order of the sites."""
-    found = [code for one in _found(model) for code in one.code]
-    return sorted(found, key=lambda code: model.place_key(code.site.scope, code.site.node))
+
+    def work() -> list[TracedCode]:
+        found = [code for one in _found(model) for code in one.code]
+        return sorted(found, key=lambda code: model.place_key(code.site.scope, code.site.node))
+
+    return model.once("traced code", work)
+
+
+def traced_scopes_of(model: FileModel) -> frozenset[Scope]:
+    """The functions, lambdas and comprehensions of that code."""
+    return model.once("traced scopes", lambda: frozenset(s for code in traced_code_of(model) for s in code.scopes))
 
 
 def _found(model: FileModel) -> list[Found]:
-    kept: list[Found] | None = model.derived.get("captures")
-    if kept is None:
-        kept = model.derived["captures"] = _Survey(model).run()
-    return kept
+    return model.once("captures", lambda: _Survey(model).run())
 
 
 class _Survey:

@@ -60,7 +60,9 @@ class CompiledCall:
 
 def compiled_calls_of(model: FileModel) -> list[CompiledCall]:
     """Every call in the file of a function that is compiled, here or in another file, in source order."""
-    return [call for chunk in model.module.chunks for call in compiled_calls_in(model, chunk)]
+    return model.once(
+        "compiled calls", lambda: [call for chunk in model.module.chunks for call in compiled_calls_in(model, chunk)]
+    )
 
 
 def compiled_calls_in(model: FileModel, chunk: Chunk) -> list[CompiledCall]:
@@ -108,11 +110,8 @@ def _is_plain(binding: Binding) -> bool:
 
 def _has_project_imports(model: FileModel) -> bool:
     """May objects in the file be of classes that are not in it?"""
-    found: bool | None = model.derived.get("project_imports")
-    if found is None:
-        bound = (binding for bindings in model.module_bindings.values() for binding in bindings)
-        found = model.derived["project_imports"] = any(_is_of_project(model, binding) for binding in bound)
-    return found
+    bound = (binding for bindings in model.module_bindings.values() for binding in bindings)
+    return model.once("project imports", lambda: any(_is_of_project(model, binding) for binding in bound))
 
 
 def _is_of_project(model: FileModel, binding: Binding) -> bool:

@@ -76,15 +76,15 @@ class _Found:
 
 def effects_of(model: FileModel) -> list[Effect]:
     """The effects of every compiled function of the file."""
-    kept: list[Effect] | None = model.derived.get("effects")
-    if kept is None:
-        codes: dict[Chunk, list[TracedCode]] = {}
-        for code in traced_code_of(model):
-            if any(candidates_of(scope) for scope in code.scopes if scope.is_function):
-                codes.setdefault(code.site.scope.chunk, []).append(code)
-        kept = [effect for chunk, some in codes.items() for effect in _of_chunk(model, chunk, tuple(some))]
-        model.derived["effects"] = kept
-    return kept
+    return model.once("effects", lambda: _of_file(model))
+
+
+def _of_file(model: FileModel) -> list[Effect]:
+    codes: dict[Chunk, list[TracedCode]] = {}
+    for code in traced_code_of(model):
+        if any(candidates_of(scope) for scope in code.scopes if scope.is_function):
+            codes.setdefault(code.site.scope.chunk, []).append(code)
+    return [effect for chunk, some in codes.items() for effect in _of_chunk(model, chunk, tuple(some))]
 
 
 def _of_chunk(model: FileModel, chunk: Chunk, codes: tuple[TracedCode, ...]) -> list[Effect]:

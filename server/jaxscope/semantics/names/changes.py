@@ -96,7 +96,4 @@ def rebindings(model: FileModel | None, scope: Scope | None, name: str) -> list[
 
 def changed_names(model: FileModel) -> frozenset[str]:
     """Marks of all that the file changes in place."""
-    kept: frozenset[str] | None = model.derived.get("changed")
-    if kept is None:
-        kept = model.derived["changed"] = frozenset[str]().union(*(in_place(chunk) for chunk in model.module.chunks))
-    return kept
+    return model.once("changed", lambda: frozenset[str]().union(*(in_place(chunk) for chunk in model.module.chunks)))

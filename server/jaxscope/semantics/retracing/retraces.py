@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxscope.semantics.captured.captures import traced_code_of
+from jaxscope.semantics.captured.captures import traced_scopes_of
 from jaxscope.semantics.compiled.callers import CompiledCall, compiled_calls_of
 from jaxscope.semantics.compiled.sites import COMPILING, Site, is_local_name
 from jaxscope.semantics.names.scopes import facts_of
@@ -40,7 +40,7 @@ def retraces_of(model: FileModel) -> tuple[list[Rebuilt], list[Varied]]:
     sites: dict[Chunk, list[Site]] = {}
     for site in model.sites:
         sites.setdefault(site.scope.chunk, []).append(site)
-    traced = {scope for code in traced_code_of(model) for scope in code.scopes}
+    traced = traced_scopes_of(model)
     new: list[Rebuilt] = []
     other: list[Varied] = []
     for chunk in model.module.chunks:

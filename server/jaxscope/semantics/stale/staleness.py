@@ -64,10 +64,7 @@ class Stale:
 
 def stale_of(model: FileModel) -> list[Stale]:
     """Everything of that kind in the functions compiled in the file, or called from it."""
-    kept: list[Stale] | None = model.derived.get("stale")
-    if kept is None:
-        kept = model.derived["stale"] = [one for unit in units_of(model) for one in _of_unit(model, unit)]
-    return kept
+    return model.once("stale", lambda: [one for unit in units_of(model) for one in _of_unit(model, unit)])
 
 
 def _of_unit(model: FileModel, unit: Unit) -> list[Stale]:

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jaxscope.semantics.captured.captures import traced_code_of
+from jaxscope.semantics.captured.captures import traced_code_of, traced_scopes_of
 from jaxscope.semantics.captured.visits import TracedCode
 from jaxscope.semantics.compiled.callers import CompiledCall, compiled_calls_of
 from jaxscope.semantics.compiled.sites import Target, peel
@@ -87,7 +87,7 @@ def units_of(model: FileModel) -> Iterator[Unit]:
             if home is model or function in calls:
                 chunk = code.site.scope.chunk if home is model else calls[function][0].scope.chunk
                 by_chunk.setdefault(chunk, []).append(code)
-        traced = frozenset(scope for code in codes for scope in code.scopes)
+        traced = traced_scopes_of(home)
         layer = "stale" if home is model else f"stale in {home.path}"
         for chunk, mine in by_chunk.items():
             functions = [code.site.function for code in mine]

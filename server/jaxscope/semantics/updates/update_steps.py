@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from jaxscope.semantics.captured.captures import traced_code_of
+from jaxscope.semantics.captured.captures import traced_scopes_of
 from jaxscope.semantics.compiled.callers import CompiledCall, compiled_calls_in
 from jaxscope.semantics.compiled.repetition import loop_around
 from jaxscope.semantics.evaluation.arguments import Given
@@ -47,15 +47,15 @@ class UpdateStep:
 
 def update_steps_of(model: FileModel) -> list[UpdateStep]:
     """Those whose calls in the file all let the old value go."""
-    kept: list[UpdateStep] | None = model.derived.get(_LAYER)
-    if kept is None:
-        found: dict[int, list[UpdateStep]] = {}
-        for chunk in model.module.chunks:
-            for one in _of_chunk(model, chunk):
-                found.setdefault(id(one.first.compiled_at), []).append(one)
-        kept = [step for same in found.values() if (step := _together(same)) is not None]
-        model.derived[_LAYER] = kept
-    return kept
+    return model.once(_LAYER, lambda: _of_file(model))
+
+
+def _of_file(model: FileModel) -> list[UpdateStep]:
+    found: dict[int, list[UpdateStep]] = {}
+    for chunk in model.module.chunks:
+        for one in _of_chunk(model, chunk):
+            found.setdefault(id(one.first.compiled_at), []).append(one)
+    return [step for same in found.values() if (step := _together(same)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _of_chunk(model: FileModel, chunk: Chunk) -> list[UpdateStep]:
     calls = compiled_calls_in(model, chunk)
     if not calls:
         return []
-    traced = frozenset(scope for scope in facts_of(chunk).scopes if scope in _traced(model))
+    traced = frozenset(scope for scope in facts_of(chunk).scopes if scope in traced_scopes_of(model))
     in_module = any(call.scope.owner().kind == "module" for call in calls)
     now = _Worked([], calls, traced, list(model.module.chunks) if in_module else [])
     kept = chunk.facts.get(_LAYER)
@@ -95,14 +95,6 @@ def _of_chunk(model: FileModel, chunk: Chunk) -> list[UpdateStep]:
 
     worked: _Worked = model.kept(chunk, _LAYER, work)
     return worked.steps
-
-
-def _traced(model: FileModel) -> frozenset[Scope]:
-    kept: frozenset[Scope] | None = model.derived.get("traced_scopes")
-    if kept is None:
-        kept = frozenset(scope for code in traced_code_of(model) for scope in code.scopes)
-        model.derived["traced_scopes"] = kept
-    return kept
 
 
 def _step(model: FileModel, ev: Evaluator, call: CompiledCall) -> UpdateStep:
