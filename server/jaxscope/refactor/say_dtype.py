@@ -7,7 +7,7 @@ import ast
 from jaxscope.refactor.change import Hoist, Refusal, Refused
 from jaxscope.refactor.program.compiled import Compiled
 from jaxscope.refactor.program.known import Known
-from jaxscope.refactor.program.mentions import check_named
+from jaxscope.refactor.program.mentions import check_examples, check_named
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.to_argument.concrete import Concreteness
@@ -84,7 +84,8 @@ def _captured(files: Files, file: File, place: Range) -> SourceChange:
 
 def _check_reads(files: Files, file: File, home: Scope, name: str, known: Known) -> None:
     """Raises Refused where something else than JAX uses the array."""
-    check_named(files, name)
+    check_named(files, file, name, home)
+    check_examples(files, file, name, home)
     compiled = Compiled(files)
     for use in files.of_name(file, home, name):
         if use.file is not file:

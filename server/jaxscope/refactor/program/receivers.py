@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jaxscope.refactor.program.contents import Contents
-from jaxscope.refactor.program.mentions import check_named
+from jaxscope.refactor.program.mentions import check_examples, check_named
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.to_argument.value import link_text
@@ -57,7 +57,8 @@ def uses_of_method(files: Files, file: File, node: FunctionNode) -> Iterator[Use
     assert cls is not None and not isinstance(node, ast.Lambda)
     for read in file.reads(cls, node.name):
         raise file.refuse(f"`{node.name}` is used in the body of its class.", read.node)
-    check_named(files, node.name)
+    check_named(files, file, node.name, None)
+    check_examples(files, file, node.name, None)
     for other, store in files.attribute_stores(node.name):
         raise other.refuse(f"`.{node.name}` is assigned here.", store)
     for other, found in _relatives(files, cls):
@@ -73,7 +74,8 @@ def uses_of_attribute(files: Files, file: File, target: ast.Attribute) -> list[U
     receiver = target.value.id if isinstance(target.value, ast.Name) else None
     if method is None or method.parent is None or receiver is None or own_name(method) != receiver:
         return None
-    check_named(files, target.attr)
+    check_named(files, file, target.attr, None)
+    check_examples(files, file, target.attr, None)
     if len(stores) != 1 or target.attr in method.parent.bindings or any(_relatives(files, method.parent)):
         return None
     return list(_of_objects(files, method.parent, target.attr, "what is kept here"))

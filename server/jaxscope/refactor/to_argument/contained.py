@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxscope.refactor.program.flow import Flow, Path
-from jaxscope.refactor.program.mentions import check_exported, check_named
+from jaxscope.refactor.program.mentions import check_examples, check_exported, check_named
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Use
 from jaxscope.refactor.program.uses import given_to
@@ -129,7 +129,8 @@ class Contained:
             home = file.lookup(file.scope_of(name), name.id)
             if home is None or len(file.bindings(home, name.id)) != 1:
                 raise _Unseen
-            check_named(self.threading.files, name.id)
+            check_named(self.threading.files, file, name.id, home)
+            check_examples(self.threading.files, file, name.id, home)
             if home is file.top:
                 check_exported(self.threading.files, file, name.id)
 

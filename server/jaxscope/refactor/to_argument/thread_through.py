@@ -13,7 +13,7 @@ from dataclasses import replace
 from jaxscope.refactor.program.compiled import Compiled
 from jaxscope.refactor.program.contents import Contents
 from jaxscope.refactor.program.flow import beside
-from jaxscope.refactor.program.mentions import check_exported, check_named
+from jaxscope.refactor.program.mentions import check_examples, check_exported, check_named
 from jaxscope.refactor.program.names import File, identifiers, unused
 from jaxscope.refactor.program.receivers import uses_of_attribute
 from jaxscope.refactor.program.references import Files, Use
@@ -86,7 +86,8 @@ class Threading:
             reason = "would need the parameter too, and it is a method, whose calls by objects are not followed"
             raise file.refuse(f"`{scope.qualname}` {reason}.", node)
         if not isinstance(node, ast.Lambda):
-            check_named(self.files, node.name)
+            check_named(self.files, file, node.name, scope.parent)
+            check_examples(self.files, file, node.name, scope.parent)
         name = self.take(file, node)
         index = None if self.by_keyword else required(node)
         written = name if self.value.new else annotated(file, node, name, known_of(self.files, self.value))
@@ -177,7 +178,8 @@ class Threading:
                 raise file.refuse(f"`{name}` holds functions of different signatures.", binding)
             return []
         self._aliases[key] = form
-        check_named(self.files, name)
+        check_named(self.files, file, name, home)
+        check_examples(self.files, file, name, home)
         if home is file.top:
             check_exported(self.files, file, name)
         sites: list[Site] = []

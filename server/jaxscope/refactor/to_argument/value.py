@@ -109,8 +109,10 @@ class Stability:
     def check(self) -> None:
         """Raises Refused where the name is bound again, deleted, or the object changed."""
         value = self.value
-        for name in [value.root, *(link[1:] for link in value.links if link.startswith("."))]:
-            check_named(self.files, name)
+        check_named(self.files, self.file, value.root, value.home)
+        for link in value.links:
+            if link.startswith("."):
+                check_named(self.files, self.file, link[1:], None)
         bound = [(self.file, binding.node) for binding in self.file.bindings(value.home, value.root)]
         check_exists(self.files, self.file, value.root, bound=bound, reads=self._all_reads(), near=self.before)
         for node in self._late_bindings():
