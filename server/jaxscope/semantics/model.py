@@ -82,7 +82,8 @@ class FileModel:
             evaluator = Evaluator(self.project, self) if own else self.project.evaluator.begin()
             result = work(evaluator)
             found = chunk.facts[layer] = Kept(result, evaluator.seen)
-            chunk.facts.setdefault(_RESTS_ON, Dependencies()).add(evaluator.seen)
+            if not self.project.fixed:
+                chunk.facts.setdefault(_RESTS_ON, Dependencies()).add(evaluator.seen)
         return found.result
 
     def once(self, layer: str, work: Callable[[], _Result]) -> _Result:
@@ -109,7 +110,7 @@ class FileModel:
 
     def _mentioning(self, name: str) -> list[ChunkFacts]:
         """Facts of the parts of the file in which a name is written."""
-        return [facts_of(chunk) for chunk in self.module.chunks if name in chunk.good_text]
+        return [facts_of(chunk) for chunk in self.module.chunks if name in chunk.words]
 
     def global_bindings(self, name: str) -> list[Binding]:
         """Bindings of a global, one that a star import brings included; none when the file has no such name."""

@@ -9,6 +9,7 @@ from; `Module` knows by how much each chunk has moved since, so a chunk that mov
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from jaxscope.text.span import LineIndex, Position, Range
 
 _PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 _NEWLINES = "\r\n"
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,14 @@ class Chunk:
     def good_text(self) -> str:
         """The text that `body` is of."""
         return self.text if self.parsed_text is None else self.parsed_text
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Every word of `good_text`, in code and comments alike."""
+        found: frozenset[str] | None = self.facts.get("words")
+        if found is None:
+            found = self.facts["words"] = frozenset(_WORD.findall(self.good_text))
+        return found
 
 
 class Module:
