@@ -11,10 +11,19 @@ from jaxscope.semantics.captured.listing import CaptureList, written
 from jaxscope.semantics.captured.origin import Origin
 from jaxscope.semantics.compiled.sites import Site, Target, leading
 from jaxscope.semantics.evaluation import calls, objects
-from jaxscope.semantics.evaluation.arguments import defaults, parameters
+from jaxscope.semantics.evaluation.annotations import annotated
+from jaxscope.semantics.evaluation.arguments import defaults, every_parameter, parameters
 from jaxscope.semantics.evaluation.evaluate import Evaluator
 from jaxscope.semantics.evaluation.frames import Frame
-from jaxscope.semantics.evaluation.values import TRACER, FunctionValue, Instance, PartialValue, Value, leaves
+from jaxscope.semantics.evaluation.values import (
+    TRACER,
+    FunctionValue,
+    Instance,
+    PartialValue,
+    Value,
+    as_argument,
+    leaves,
+)
 from jaxscope.semantics.names.methods import is_self
 from jaxscope.semantics.names.scopes import Scope
 
@@ -24,6 +33,16 @@ _PARTIAL_VIA = {"functools.partial": "functools.partial", "jax.tree_util.Partial
 def all_tracers(scope: Scope) -> dict[str, Value]:
     """The parameters of a function all of whose arguments are traced."""
     return {name: TRACER for name, bindings in scope.bindings.items() if any(b.kind == "parameter" for b in bindings)}
+
+
+def traced_parameters(ev: Evaluator, scope: Scope, frame: Frame) -> dict[str, Value]:
+    """The same, and of those that are annotated as objects of the project's classes which class; `frame` is the one
+    around the function."""
+    values = all_tracers(scope)
+    for argument in every_parameter(scope.function_node):
+        if argument.annotation is not None:
+            values[argument.arg] = as_argument(annotated(ev, argument.annotation, scope.parent or scope, frame))
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +87,9 @@ class OutsideParameters:
                 own = is_self(scope, name)
                 via = "static-self-attribute" if own else "static-argument"
                 self.found[frame, name] = Outer(via)
+        for name in values.keys() - set(self.site.statics):
+            if values[name] is TRACER:
+                values[name] = as_argument(calls.passed(self.ev, generic, name))
         for name, default in self._used_defaults(scope, function.frame).items():
             if values.get(name) is TRACER:
                 values[name] = default

@@ -13,10 +13,10 @@ from jaxscope.semantics.captured.capture import Mark
 from jaxscope.semantics.captured.listing import CaptureList, written
 from jaxscope.semantics.captured.objects import CapturedObjects, hashable
 from jaxscope.semantics.captured.origin import Origin
-from jaxscope.semantics.captured.parameters import OutsideParameters, all_tracers
+from jaxscope.semantics.captured.parameters import OutsideParameters, all_tracers, traced_parameters
 from jaxscope.semantics.captured.visits import Found, TracedCode, Visits
 from jaxscope.semantics.compiled import derivatives, purity
-from jaxscope.semantics.compiled.sites import Site, Target, peel
+from jaxscope.semantics.compiled.sites import Site, Target, leading, peel
 from jaxscope.semantics.evaluation import branches
 from jaxscope.semantics.evaluation.arguments import Given, arguments, bind, parameters
 from jaxscope.semantics.evaluation.evaluate import Evaluator
@@ -37,6 +37,7 @@ from jaxscope.semantics.evaluation.values import (
     Transformed,
     Tree,
     Value,
+    as_argument,
     leaves,
 )
 from jaxscope.semantics.names.scopes import Read, Scope, facts_of
@@ -122,7 +123,8 @@ class Walk:
             if not child.is_function:
                 self._walk(child, frame)
             elif not self.visits.is_compiled(child) and not self._is_only_looked_at(child, scope, frame):
-                inner = Frame(child, frame.model, frame, all_tracers(child), traced=True)
+                values = traced_parameters(self.ev, child, frame)
+                inner = Frame(child, frame.model, frame, values, traced=True)
                 self._walk(child, inner)
 
     def _is_only_looked_at(self, function: Scope, scope: Scope, frame: Frame) -> bool:
@@ -230,7 +232,7 @@ class Walk:
         """Calls of what a call returned, and NumPy arrays that are made on the spot."""
         if isinstance(call.func, ast.Call):
             value = self.ev.evaluate(call.func, scope, frame)
-            if isinstance(value, (FunctionValue, PartialValue, Instance)):
+            if isinstance(value, (FunctionValue, PartialValue, Instance, Transformed)):
                 self._enter(value, arguments(self.ev, call, scope, frame), frame)
         value = self.ev.evaluate(call, scope, frame)
         if isinstance(value, ModuleValue):
@@ -260,24 +262,31 @@ class Walk:
         self.custom += custom
         self.visits.doubts += len(custom)
         scope = function.scope
-        key = (scope, function.frame, hashable(function.bound))
-        if function.frame.traced and scope in self.lexical:
+        values = self._given(target, function, given)
+        objects = tuple((name, item) for name, item in values.items() if isinstance(item, Instance) and item.argument)
+        key = (scope, function.frame, hashable(function.bound), objects)
+        if function.frame.traced and scope in self.lexical and not objects:
             return
         if self.visits.is_compiled(scope):
             return
         if self.visits.are_over(key):
             return
-        if given is None or target.chain or target.partials or target.instance is not None:
-            values = all_tracers(scope)
-            names = parameters(scope.function_node)
-            if function.bound is not None and names:
-                values[names[0]] = function.bound
-        else:
-            values = bind(self.ev, scope, given, function.frame, function.bound)
-            values = {name: _not_made(item) for name, item in values.items()}
         inner = Frame(scope, function.frame.model, function.frame, values, traced=True, depth=frame.depth + 1)
         memory = hashable((scope, function.frame, tuple(values.items())))
         self.visits.go(key, memory, partial(self._captures_nothing, inner, frame))
+
+    def _given(self, target: Target, function: FunctionValue, given: Given | None) -> dict[str, Value]:
+        """Values of the parameters of a function that is called with `given`, or with nobody knows what."""
+        values = traced_parameters(self.ev, function.scope, function.frame)
+        names = parameters(function.scope.function_node)
+        if given is not None and not target.partials and not leading(target):
+            found = bind(self.ev, function.scope, given, function.frame, function.bound)
+            if not target.chain and target.instance is None:
+                return {name: _not_made(item) for name, item in found.items()}
+            values.update((name, as_argument(item)) for name, item in found.items() if isinstance(item, Instance))
+        if function.bound is not None and names:
+            values[names[0]] = function.bound
+        return values
 
     def _captures_nothing(self, inner: Frame, outer: Frame) -> bool:
         """Goes into a function; is nothing found there?"""

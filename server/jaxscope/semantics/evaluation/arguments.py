@@ -55,6 +55,11 @@ def parameters(node: FunctionNode) -> list[str]:
     return [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
 
 
+def every_parameter(node: FunctionNode) -> list[ast.arg]:
+    """Those that stand for one argument each."""
+    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+
+
 def bind(ev: Evaluator, scope: Scope, given: Given, home: Frame, bound: Value | None) -> dict[str, Value]:
     """Values of a function's parameters in one call; defaults are evaluated in `home`, the frame around it."""
     node = scope.function_node

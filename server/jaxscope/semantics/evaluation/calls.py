@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxscope.semantics.evaluation import branches, objects
 from jaxscope.semantics.evaluation.annotations import annotated
-from jaxscope.semantics.evaluation.arguments import Given, arguments, bind, defaults
+from jaxscope.semantics.evaluation.arguments import Given, arguments, bind, defaults, every_parameter
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.evaluation.values import (
     SOMEWHERE,
@@ -33,7 +33,7 @@ from jaxscope.semantics.evaluation.values import (
 )
 from jaxscope.semantics.library import calls as library_calls
 from jaxscope.semantics.names.methods import has_decorator, is_self
-from jaxscope.semantics.names.scopes import Binding, FunctionNode, Scope
+from jaxscope.semantics.names.scopes import Binding, Scope
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
@@ -110,6 +110,8 @@ def call_function(ev: Evaluator, function: FunctionValue, given: Given, frame: F
         ev.results[key] = UNKNOWN
     values_of = [ev.evaluate(value, scope, inner) for value in branches.returned(ev, scope, inner)]
     result = join(values_of) if scope.returns else Const(None)
+    if result == UNKNOWN and isinstance(function.bound, Instance) and function.bound.argument:
+        result = TRACER
     if key is not None:
         ev.results[key] = result
     return result
@@ -143,12 +145,8 @@ def _passed(ev: Evaluator, frame: Frame, name: str) -> Value:
     default = number(defaults(ev, scope, frame.parent or frame).get(name, UNKNOWN))
     if default is not None:
         return Scalar(default)  # also where it is annotated as an array: a number is what stands there
-    annotation = next((a.annotation for a in _all_arguments(scope.function_node) if a.arg == name), None)
+    annotation = next((a.annotation for a in every_parameter(scope.function_node) if a.arg == name), None)
     return annotated(ev, annotation, scope.parent or scope, frame.parent or frame)
-
-
-def _all_arguments(node: FunctionNode) -> list[ast.arg]:
-    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
 
 
 def appended(ev: Evaluator, binding: Binding, frame: Frame) -> Value:

@@ -24,6 +24,7 @@ from jaxscope.semantics.evaluation.values import (
     Tree,
     TupleType,
     Value,
+    as_argument,
     join,
 )
 from jaxscope.semantics.names.methods import has_decorator
@@ -165,7 +166,7 @@ def attribute(ev: Evaluator, value: Instance | ClassValue, name: str) -> Value:
     cls = value.cls if isinstance(value, Instance) else value
     key: object = ("attribute", cls, name)
     if isinstance(value, Instance):
-        key = ("attribute", cls, name, value.init, value.traced)
+        key = ("attribute", cls, name, value.init, value.traced, value.argument)
     if isinstance(value, Instance) and value.given is not None:
         given = dict(value.given).get(name)
         if given is not None:
@@ -173,7 +174,10 @@ def attribute(ev: Evaluator, value: Instance | ClassValue, name: str) -> Value:
     elif key in ev.results:
         return ev.results[key]
     ev.results[key] = UNKNOWN
-    ev.results[key] = result = _with_outside(ev, value, name, _attribute(ev, value, cls, name))
+    result = _with_outside(ev, value, name, _attribute(ev, value, cls, name))
+    if isinstance(value, Instance) and value.argument and not isinstance(result, (FunctionValue, Transformed)):
+        result = as_argument(result)
+    ev.results[key] = result
     return result
 
 
@@ -239,7 +243,7 @@ def _attribute(ev: Evaluator, value: Instance | ClassValue, cls: ClassValue, nam
             if found != UNKNOWN:
                 return found
             field = _annotated_fields(one.scope).get(name)
-            if field is not None and isinstance(value, Instance) and value.traced:
+            if field is not None and isinstance(value, Instance) and value.traced and not value.argument:
                 return TRACER
             if field is not None:
                 return annotated(ev, field.annotation, one.scope, frame)

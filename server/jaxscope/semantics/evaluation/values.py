@@ -150,6 +150,8 @@ class Instance(Value):
     """Fields of a dataclass as given to its constructor."""
     traced: bool = False
     """Is it made while JAX traces? Then what is not known of it is no constant."""
+    argument: bool = False
+    """Is it an argument of the function being traced? Then all that it holds are tracers; its class is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ def _join2(a: Value, b: Value) -> Value:
     if (one := number(a)) and (other := number(b)):
         return Scalar(one if one == other else "float")
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls == b.cls:
-        return Instance(a.cls, None, traced=a.traced or b.traced)
+        return Instance(a.cls, None, traced=a.traced or b.traced, argument=a.argument and b.argument)
     if isinstance(a, Tree) and isinstance(b, Tree):
         return SOMEWHERE
     if isinstance(a, Mapping) and isinstance(b, Mapping) and [k for k, _ in a.items] == [k for k, _ in b.items]:
@@ -266,6 +268,11 @@ def _join2(a: Value, b: Value) -> Value:
             return replace(a, items=tuple(_join2(x, y) for x, y in zip(a.items, b.items, strict=True)))
         return Sequence(None, _join2(a.any_item(), b.any_item()))
     return UNKNOWN
+
+
+def as_argument(value: Value) -> Value:
+    """What traced code sees of a value that it gets as an argument: tracers, and which class an object is of."""
+    return Instance(value.cls, None, traced=True, argument=True) if isinstance(value, Instance) else TRACER
 
 
 def number(value: Value) -> str | None:
