@@ -16,18 +16,19 @@ class Way:
     before: str
     call: str
     alone: bool = False
-    """It gives one argument only, an array."""
+    """It gives one argument only, an array, and takes another for the result."""
     traced: bool = False
     """All arguments are traced, which static ones cannot be, and given by position."""
     modules: dict[str, str] = field(default_factory=dict)
     """They import the function, which must be a global then."""
 
-    def fits(self, first: str, statics: str, place: str) -> bool:
-        """Can a program with such a call, such static parameters, at such a place hold it?"""
-        if self.modules and place not in ("module", "parts"):
-            return False
+    def fits(self, first: str, statics: str, simple: bool, outside: bool) -> bool:
+        """Can a program with such a call and such static parameters hold it? `simple`: the result is one array;
+        `outside`: other files can import the function."""
         plain = not statics and "=" not in first
-        return not (self.alone and first != "a") and (plain or not self.traced)
+        if (self.alone and not (simple and first == "a")) or (self.traced and not plain):
+            return False
+        return outside or not self.modules
 
 
 _DATACLASS = "@dataclasses.dataclass\nclass Ops:\n{i}step: object\n{i}scale: float = 2.0\n\n\nops = Ops({f})\n\n\n"

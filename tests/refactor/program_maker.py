@@ -245,10 +245,9 @@ class _Maker:
         )
         if not plain and kind != "batched":
             first = arguments[0]
-            ways = [way for way in WAYS if way.fits(first, signature.statics, self.place)]
+            outside = self.place in ("module", "parts") and function.isidentifier()
+            ways = [way for way in WAYS if way.fits(first, signature.statics, not kind, outside)]
             for way in self.draw(st.lists(st.sampled_from(ways), max_size=2, unique_by=lambda way: way.kind)):
-                if way.modules and not function.isidentifier():
-                    continue
                 self.features.append(way.kind)
                 words = {"f": function, "first": first, "i": INDENT}
                 self.modules |= {name: text.format(**words) for name, text in way.modules.items()}

@@ -114,7 +114,8 @@ class _Planner:
     def _reaches(self, scope: Scope, helpers: list[Scope]) -> bool:
         """Does the function hold one of the helpers, or lead to it by what it mentions?"""
         reached = self.compiled.reached(self.file, scope.function_node)
-        return any(inside(helper, scope) or helper.function_node in reached for helper in helpers)
+        around = {at.node for helper in helpers for at in helper.around() if at.is_function}
+        return scope.node in around or not around.isdisjoint(reached)
 
     def _encloses(self, scope: Scope, line: int) -> bool:
         node = scope.function_node
