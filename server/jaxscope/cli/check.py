@@ -6,8 +6,9 @@ import argparse
 import gc
 import os
 import sys
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_all_start_methods, get_context
 
 from jaxscope.cli.engine import Group, check_entries, groups, log
@@ -19,10 +20,10 @@ from jaxscope.cli.settings import Settings
 from jaxscope.cli.targets import Target, parts, targets, work
 from jaxscope.rules.finding import SEVERITIES
 
-PROCESSES = 2
 WORTH_PROCESSES = 400_000
 """Bytes of source from which a second process is faster than one."""
-PARTS = 16
+PARTS = 32
+"""More than processes, so that neither waits long for the other."""
 MOST_KEPT = 10 << 20
 """Bytes of source whose trees a process keeps, which takes some fifty times as much memory."""
 
@@ -87,21 +88,32 @@ def _reports(every: list[Group], bar: bool) -> list[FileReport]:
 
 
 def _read(every: list[Group]) -> Iterator[FileReport]:
-    """The reports of files that are not run, by two processes where one is slower."""
+    """The reports of files that are not run, by two processes where one is slower.
+
+    They begin at both ends, so that there is one project, if any, whose common files both of them read.
+    """
     total = sum(work(target) for group in every for target in group.targets)
-    if (os.cpu_count() or 1) < PROCESSES or total < WORTH_PROCESSES:
+    if (os.cpu_count() or 1) < 2 or total < WORTH_PROCESSES:
         for group in every:
             yield from _one_by_one(group, group.targets)
         return
     method = "fork" if "fork" in get_all_start_methods() and sys.platform != "darwin" else "spawn"
-    with ProcessPoolExecutor(PROCESSES, get_context(method)) as pool:
-        # More parts than processes, the large ones first, so that neither waits long for the other; what a project's
-        # files have in common is read once for each part.
-        pieces = [(group, part) for group in every for part in parts(group.targets, total / PARTS)]
-        pieces.sort(key=lambda piece: -sum(map(work, piece[1])))
-        parts_read = [pool.submit(_static, group.root, group.settings, part, group.plans) for group, part in pieces]
-        for future in as_completed(parts_read):
-            yield from future.result()
+    pieces = deque((group, part) for group in every for part in parts(group.targets, total / PARTS))
+    with ProcessPoolExecutor(1, get_context(method)) as first, ProcessPoolExecutor(1, get_context(method)) as last:
+        takes = {first: pieces.popleft, last: pieces.pop}
+        running: dict[Future[list[FileReport]], ProcessPoolExecutor] = {}
+
+        def go_on(process: ProcessPoolExecutor) -> None:
+            if pieces:
+                group, part = takes[process]()
+                running[process.submit(_static, group.root, group.settings, part, group.plans)] = process
+
+        go_on(first)
+        go_on(last)
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                go_on(running.pop(future))
+                yield from future.result()
 
 
 _group: Group | None = None
