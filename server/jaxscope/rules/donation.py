@@ -45,9 +45,9 @@ one; no fix sets it, since what a caller goes on using would be deleted too.
 
 Without a trace, sizes are known only where they follow from the source; what is of unknown size, as an optimizer's
 state, counts as nothing. It is a hint then, and so is what a caller, an object or an optimizer may hold; where nothing
-is known and it may be held, it is left to a trace, and so is unknown size in a test, where arrays are small. Nothing is
-said of less than `captured-threshold` (1 MiB) in all. After a trace, only arrays count for which the function returns
-one of the same shape and dtype.
+is known and a caller or an object may hold it, it is left to a trace, and so is unknown size in a test, where arrays are
+small. Nothing is said of less than `captured-threshold` (1 MiB) in all. After a trace, only arrays count for which the
+function returns one of the same shape and dtype.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Donation(Rule):
             if step.bytes >= ctx.config.threshold:
                 level: Severity = "hint" if step.unsized else _level(step)
                 found.append(_finding(model, step, step.parameters, step.bytes, level))
-            elif step.unsized and step.needed == "no" and not is_test(model.path):
+            elif step.unsized and step.needed in ("no", "hardly") and not is_test(model.path):
                 found.append(_finding(model, step, step.parameters, None, "hint"))
         return found
 

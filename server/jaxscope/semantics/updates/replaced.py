@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Literal
 
 from jaxscope.semantics.compiled.callers import CompiledCall
 from jaxscope.semantics.compiled.repetition import loop_around, outermost_loop
-from jaxscope.semantics.evaluation.values import External, FunctionValue, Transformed
+from jaxscope.semantics.evaluation.objects import method_scope
+from jaxscope.semantics.evaluation.values import ClassValue, External, FunctionValue, Transformed, TupleType
 from jaxscope.semantics.names.scope_builder import last_name
 from jaxscope.semantics.names.scopes import Binding, Read, Scope, facts_of
 from jaxscope.semantics.names.variables import begins_with, chain_of
+from jaxscope.semantics.updates.liveness import is_read_after
 from jaxscope.semantics.vocabulary import FILLS, METADATA
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
+    from jaxscope.semantics.model import FileModel
 
-Need = Literal["no", "perhaps", "yes"]
-_NEEDS: tuple[Need, ...] = ("no", "perhaps", "yes")
+Need = Literal["no", "hardly", "perhaps", "yes"]
+NEEDS: tuple[Need, ...] = ("no", "hardly", "perhaps", "yes")
 _KEEPING = FILLS | {"put", "push"}
 """Methods that keep what they are given."""
 _SAME = frozenset(
@@ -48,7 +51,8 @@ class Replaced:
     node: ast.expr
     """The argument as written in the call."""
     needed: Need
-    """Is the old value needed after the call? `perhaps` where somebody out of sight may have it."""
+    """Is the old value needed after the call? `perhaps` where somebody out of sight may have it, `hardly` where that is
+    only what an initializer was given: what an optimizer keeps is mostly its own."""
 
 
 def replaced_by(ev: Evaluator, call: CompiledCall) -> list[Replaced]:
@@ -64,7 +68,7 @@ def replaced_by(ev: Evaluator, call: CompiledCall) -> list[Replaced]:
     for parameter, node in call.given:
         parts = list(_leaves(node))
         if parameter not in call.statics and parts and all(ast.unparse(part) in assigned for part in parts):
-            needed = _most(_Old(ev, call, statement, part).need() for part in parts)
+            needed = most(_Old(ev, call, statement, part).need() for part in parts)
             found.append(Replaced(parameter, node, needed))
     return found
 
@@ -94,13 +98,16 @@ class _Old:
         self.model = ev.model_of(call.scope.module_part())
         self.owner = ev.owner(self.root, call.scope) if self.root else None
         self.loop = loop_around(call.scope, call.block, call.node)
+        self.asked = {self.root}
+        self.sought = {self.root}
+        """Names that have been asked who reads them, and what they were given."""
 
     def need(self) -> Need:
         """Who may still want it after the call."""
         if self.owner is None or not _is_same(self.owner, self.call.scope.owner()) or self.text != self.root:
             return self._of_attribute()
         of_bindings = (self._of_binding(binding) for binding in self.model.bindings_of(self.root, self.owner))
-        return _most(
+        return most(
             chain(of_bindings, (self._of_read(read, self.owner) for read in self._reads(self.owner, self.root)))
         )
 
@@ -108,7 +115,7 @@ class _Old:
         """A variable of somebody else's may be read anywhere; it is looked at in the same function."""
         reads = self._reads(self.owner, self.root) if self.owner is not None else ()
         of_reads = (self._of_read(read, None) for read in reads if begins_with(_written(read), self.text))
-        return _most(chain(("perhaps",), of_reads))
+        return most(chain(("perhaps",), of_reads))
 
     def _reads(self, owner: Scope, name: str) -> Iterator[Read]:
         inside = owner.walk()
@@ -125,7 +132,8 @@ class _Old:
     def _of_binding(self, binding: Binding) -> Need:
         if self.owner is not None and binding.kind == "assign" and binding.value is not None:
             others = (one for name, several in self.owner.bindings.items() if name != binding.name for one in several)
-            if any(one.value is binding.value and one.path == binding.path for one in others):
+            same = [one.name for one in others if one.value is binding.value and one.path == binding.path]
+            if any(self._of_name(name, self.owner) == "yes" for name in same):
                 return "yes"  # `m = v = zeros_like(w)`
         if binding.kind in ("parameter", "iteration", "with", "import", "other"):
             return "perhaps"
@@ -138,15 +146,14 @@ class _Old:
         """Has somebody else the value of an expression?"""
         if isinstance(value, ast.Dict | ast.Tuple | ast.List):
             parts = value.values if isinstance(value, ast.Dict) else value.elts
-            return _most(self._of_source(part, binding) for part in parts)
+            return most(self._of_source(part, binding) for part in parts)
         if isinstance(value, ast.Name):
             owner = self.ev.owner(value.id, binding.scope)
             if owner is None or not _is_same(owner, binding.scope.owner()):
                 return "perhaps"
-            if any(other.kind == "parameter" for other in self.model.bindings_of(value.id, owner)):
-                return "perhaps"
-            others = (read for read in self._reads(owner, value.id) if read.node is not value)
-            return "yes" if any(not self._looks_only(read) for read in others) else "no"
+            bindings = self.model.bindings_of(value.id, owner) if value.id not in self.sought else []
+            self.sought.add(value.id)
+            return most(chain((self._of_name(value.id, owner),), (self._of_binding(one) for one in bindings)))
         if isinstance(value, ast.Attribute | ast.Subscript | ast.Starred | ast.IfExp | ast.BoolOp | ast.NamedExpr):
             return "perhaps"
         return self._of_call(value, binding) if isinstance(value, ast.Call) else "no"
@@ -157,15 +164,19 @@ class _Old:
         callee = self.ev.evaluate(call.func, scope, self.ev.generic_frame(scope, self.model))
         if isinstance(callee, External) and callee.name.startswith(_MAKING) and last_name(call.func) not in _SAME:
             return "no"
+        if isinstance(callee, Transformed) and callee.transform.is_jit:
+            return "no"  # what is compiled gives new arrays
         least: Need = "no"
         if isinstance(callee, FunctionValue):
             if all(_is_new(self.ev, node, callee.scope) for node in callee.scope.returns) and callee.scope.returns:
                 return "no"
             least = "perhaps"
-        elif last_name(call.func) == "init":
-            return "perhaps"  # `optimizer.init(params)`: what an optimizer keeps is mostly its own
         given = (*call.args, *(word.value for word in call.keywords))
-        return _most(chain((least,), (self._of_source(one, binding) for one in given)))
+        need = most(chain((least,), (self._of_source(one, binding) for one in given)))
+        if _is_initializer(call):
+            return _least("hardly", need)
+        holds = isinstance(callee, FunctionValue | ClassValue | TupleType) or last_name(call.func) in _SAME
+        return need if holds else _least("perhaps", need)
 
     # -- who else has it
 
@@ -224,8 +235,13 @@ class _Old:
         value = self.ev.evaluate(call.func, scope, self.ev.generic_frame(scope, self.ev.model_of(scope.module_part())))
         if isinstance(value, FunctionValue):
             new = all(_is_new(self.ev, one, value.scope) for one in value.scope.returns)
-            return "no" if new else min("perhaps", self._where_it_goes(call, scope, owner), key=_NEEDS.index)
-        return "no" if isinstance(value, External | Transformed) else "perhaps"
+            return "no" if new else _least("perhaps", self._where_it_goes(call, scope, owner))
+        if isinstance(value, ClassValue | TupleType):
+            plain = isinstance(value, TupleType) or method_scope(self.ev, value, "__init__") is None
+            return most(("no" if plain else "perhaps", self._where_it_goes(call, scope, owner)))
+        if isinstance(value, External | Transformed):
+            return "no"
+        return "hardly" if _is_initializer(call) else "perhaps"
 
     def _kept_as(self, statement: ast.Assign | ast.AnnAssign | ast.NamedExpr, owner: Scope | None) -> Need:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -234,19 +250,59 @@ class _Old:
             if not isinstance(target, ast.Name):
                 needs.append("yes")
             elif target.id != self.root and owner is not None:
-                others = any(not self._looks_only(read) for read in self._reads(owner, target.id))
-                needs.append("yes" if others else "no")
-        return _most(needs)
+                needs.append(self._of_name(target.id, owner))
+        return most(needs)
+
+    def _of_name(self, name: str, owner: Scope) -> Need:
+        """Who may want it after the call, if another name has it too: whoever reads that name then, or takes the value
+        from there before."""
+        if name in self.asked:
+            return "no"
+        self.asked.add(name)
+        reads = [read for read in self._reads(owner, name) if not self._looks_only(read)]
+        if self._is_read_after(name, owner, reads):
+            return "yes"
+        return most(self._of_read(read, owner) for read in reads)
+
+    def _is_read_after(self, name: str, owner: Scope, reads: list[Read]) -> bool:
+        """Does the call itself read a name, or what may run after it before the name has another value?"""
+        here = self.call.scope.owner()
+        if any(not _is_same(one, here) for one in (owner, *(read.scope.owner() for read in reads))):
+            return bool(reads)  # in a function that may be called at any time
+        known = frozenset(id(read.node) for read in reads)
+        written = [node for node in ast.walk(self.statement) if isinstance(node, ast.Name)]
+        if any(id(node) in known for node in written):
+            return True
+        if any(node.id == name and isinstance(node.ctx, ast.Store) for node in written):
+            return False  # which has another value then
+        return is_read_after(_body(owner, self.model), self.statement, name, known)
 
 
-def _most(needs: Iterable[Need]) -> Need:
+def most(needs: Iterable[Need]) -> Need:
     """The strongest of them; nothing after a `yes` is looked at."""
     most: Need = "no"
     for need in needs:
         if need == "yes":
             return need
-        most = max(most, need, key=_NEEDS.index)
+        most = max(most, need, key=NEEDS.index)
     return most
+
+
+def _body(owner: Scope, model: FileModel) -> list[ast.stmt]:
+    """The statements of a function, or of the whole file."""
+    if owner.kind == "module":
+        return [statement for chunk in model.module.chunks for statement in chunk.body]
+    body: list[ast.stmt] = getattr(owner.node, "body", [])
+    return body
+
+
+def _least(one: Need, other: Need) -> Need:
+    return min(one, other, key=NEEDS.index)
+
+
+def _is_initializer(call: ast.Call) -> bool:
+    """`optimizer.init(params)`, `opt_init(params)`."""
+    return bool(call.args) and (last_name(call.func) == "init" or last_name(call.func).endswith("_init"))
 
 
 def _is_same(one: Scope, other: Scope) -> bool:

@@ -15,7 +15,7 @@ from jaxscope.semantics.evaluation.arrays import size_bytes
 from jaxscope.semantics.evaluation.dtypes import narrowed
 from jaxscope.semantics.evaluation.values import Const, Scalar, Sequence, Value, join, leaves
 from jaxscope.semantics.names.scopes import Scope, facts_of
-from jaxscope.semantics.updates.replaced import Need, Replaced, replaced_by
+from jaxscope.semantics.updates.replaced import Need, Replaced, most, replaced_by
 from jaxscope.source.module import Chunk
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _step(model: FileModel, ev: Evaluator, call: CompiledCall) -> UpdateStep:
     if result == "other":
         kept = {}
     certain = result == "same" or loop_around(call.scope, call.block, call.node) is not None
-    needed: Need = "no" if certain and all(one.needed == "no" for one in kept) else "perhaps"
+    needed: Need = most(one.needed for one in kept) if certain else "perhaps"
     names = tuple(one.parameter for one in kept)
     return UpdateStep((call,), names, tuple(ast.unparse(one.node) for one in kept), needed, size, unsized)
 
@@ -170,7 +170,7 @@ def _together(steps: list[UpdateStep]) -> UpdateStep | None:
             kept.append(number)
     if not kept:
         return None
-    needed: Need = "perhaps" if any(step.needed == "perhaps" for step in steps) else "no"
+    needed = most(step.needed for step in steps)
     if len(kept) < len(best.parameters):
         return None
     return replace(best, calls=tuple(step.first for step in steps), needed=needed)
