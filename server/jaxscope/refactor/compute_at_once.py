@@ -56,7 +56,7 @@ def _decorated(files: Files, model: FileModel, function: Scope) -> SourceChange:
     offset = file.module.lines.offset(place.range.start)
     nodes = [one for one in ast.walk(file.tree) if isinstance(one, ast.FunctionDef)]
     node = next((one for one in nodes if (one.name, one.lineno) == (function.name, place.range.start.line)), None)
-    jax = file.name_of("jax", file.top)
+    jax = file.name_of("jax", file.tree)
     if node is None or not starts_own_line(file.layout, node):
         reason = f"`{function.name}` does not stand on a line of its own."
         raise Refused(reason, place.path, place.range.start.line)

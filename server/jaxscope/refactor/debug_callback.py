@@ -45,7 +45,7 @@ class _Plan:
         text = TextEdit.of(self.edits).apply(self.call.source(self.call.node))
         parameters, values = ", ".join(self.given), "".join(f", {value}" for value in self.given.values())
         space = " " if parameters else ""
-        return self.call.replaced(f"{self.call.module()}.debug.callback(lambda{space}{parameters}: {text}{values})")
+        return self.call.called_back("callback", f"lambda{space}{parameters}: {text}{values}")
 
     def _check(self) -> None:
         call, node = self.call, self.call.node

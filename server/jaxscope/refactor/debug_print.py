@@ -38,7 +38,7 @@ class _Plan:
         if ("{" in text or "}" in text) and next(iter(Formatter().parse(text)))[1] is None:
             # JAX 0.10 looks no further than there for values, and prints such a text as it is, with its braces doubled.
             raise self.call.refuse("`jax.debug.print` shows braces before the first value in another way", node)
-        return self.call.replaced(f"{self.call.module()}.debug.print({', '.join([_quoted(text), *self.values])})")
+        return self.call.called_back("print", ", ".join([_quoted(text), *self.values]))
 
     def _options(self) -> str:
         """What stands between two arguments."""

@@ -16,7 +16,7 @@ from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.program.transforms import Application
 from jaxscope.refactor.repeated import compiled_place, varied_at
 from jaxscope.refactor.writing.edits import Edits
-from jaxscope.refactor.writing.jax_numpy import jax_numpy
+from jaxscope.refactor.writing.imports import imported
 from jaxscope.refactor.writing.syntax import remove_argument
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
@@ -58,7 +58,7 @@ def _as_array(file: File, model: FileModel, one: Varied) -> list[Edit]:
     if node is None:
         line = model.module.range(one.call.scope.chunk, one.call.node).start.line
         raise Refused("The argument is not written where the call is.", file.path, line)
-    name, imports = jax_numpy(file, node)
+    name, imports = imported(file, node, "jax.numpy")
     span = file.layout.span(node)
     return [*imports, Edit(Span(span.start, span.start), f"{name}.asarray("), Edit(Span(span.end, span.end), ")")]
 

@@ -28,7 +28,7 @@ def plan(project: Project, path: str, line: int) -> SourceChange | Refusal:
         for other in files.mentioning(_SWITCH):
             said = next(number for number, text in enumerate(other.module.text.splitlines(), 1) if _SWITCH in text)
             raise Refused(f"`{_SWITCH}` stands here already.", other.path, said)
-        name = file.name_of("jax", file.top)
+        name = file.name_of("jax", file.tree)
         last = _last_import(file, name)
         if last is None or last.lineno > line or (name is None and "jax" in identifiers(file.tree)):
             raise Refused("There are no imports at its beginning to put it after.", path, line)

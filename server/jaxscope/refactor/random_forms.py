@@ -112,7 +112,7 @@ class _Form:
 
     def _call(self, word: str, *arguments: str | None) -> Callable[[str, str], str]:
         given = "".join(f", {one}" for one in arguments if one is not None)
-        return lambda jax, key: f"{jax}.random.{word}({key}{given})"
+        return lambda random, key: f"{random}.{word}({key}{given})"
 
     def _integers(self) -> Callable[[str, str], str]:
         low, high = self._needed("low"), self._text("high")
@@ -129,7 +129,7 @@ class _Form:
         loc, scale = self._text("loc", "0", "0.0"), self._text("scale", "1", "1.0")
         head = (f"{loc} + " if loc else "") + (f"{scale} * " if scale else "")
         alone = not head or isinstance(self.file.parents[self.call], _ALONE)
-        return lambda jax, key: f"{head}{drawn(jax, key)}" if alone else f"({head}{drawn(jax, key)})"
+        return lambda random, key: f"{head}{drawn(random, key)}" if alone else f"({head}{drawn(random, key)})"
 
     def _check_dtype(self) -> None:
         dtype = self.given.get("dtype")

@@ -19,8 +19,9 @@ from jaxscope.refactor.to_argument.concrete import Concreteness
 from jaxscope.refactor.to_argument.sites import Site
 from jaxscope.refactor.to_argument.thread_through import Threading
 from jaxscope.refactor.to_argument.value import Value
+from jaxscope.refactor.writing.imports import imported
 from jaxscope.refactor.writing.layout import FunctionNode
-from jaxscope.refactor.writing.syntax import ensure_import, insert_before, replace, starts_own_line
+from jaxscope.refactor.writing.syntax import insert_before, replace, starts_own_line
 from jaxscope.semantics.effects.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.names.scopes import Scope
@@ -97,7 +98,7 @@ def _attempt(files: Files, model: FileModel, file: File, some: list[Effect], *, 
     if others:  # the functions that have a key now draw from it alone
         return _attempt(files, model, file, some + others, by_keyword=by_keyword)
     for one in draws:
-        text = one.text(keys.jax(file, one.node), keys.key(file, one.node))
+        text = one.text(keys.random(file, one.node), keys.key(file, one.node))
         keys.edits.add(file, [replace(file.layout, one.node, text)])
     return keys.edits.change()
 
@@ -141,18 +142,14 @@ class _Keys(Threading):
             raise file.refuse("It may run several times here, each time with one key.", node)
         self._check_once(file, scope, node, 0)
         if len(self._uses(file, scope)) == 1 and not self._in_loop(file, scope, node):
-            return f"{self.jax(file, node)}.random.key(0)"
+            return f"{self.random(file, node)}.key(0)"
         return self._split(file, scope, node, None)
 
-    def jax(self, file: File, node: ast.expr) -> str:
-        """The name that JAX has there; it is imported where it has none. Raises Refused."""
-        name = file.name_of("jax", file.scope_of(node))
-        if name is not None:
-            return name
-        if "jax" in identifiers(file.tree):
-            raise file.refuse("`jax` means something else here.", node)
-        self.edits.add(file, ensure_import(file.layout, file.tree, "import jax"))
-        return "jax"
+    def random(self, file: File, node: ast.expr) -> str:
+        """What `jax.random` is called there; JAX is imported where it is not. Raises Refused."""
+        name, imports = imported(file, node, "jax.random")
+        self.edits.add(file, imports)
+        return name
 
     # ------------------------------------------------------------ one use among several
 
@@ -176,7 +173,7 @@ class _Keys(Threading):
         self._split_off |= zip(together, unused_numbered("subkey", taken), strict=False)
         many = f", {len(together) + 1}" if len(together) > 1 else ""
         names = ", ".join([name, *(self._split_off[one] for one in together)])
-        line = f"{names} = {self.jax(file, node)}.random.split({name}{many})"
+        line = f"{names} = {self.random(file, node)}.split({name}{many})"
         self.edits.add(file, insert_before(file.layout, statement, [line]))
         return self._split_off[node]
 
@@ -188,7 +185,7 @@ class _Keys(Threading):
         if not starts_own_line(file.layout, first):
             raise file.refuse("There is no line above it where the key could be made.", first)
         name = next(unused_numbered(self.value.root, identifiers(file.tree)))
-        self.edits.add(file, insert_before(file.layout, first, [f"{name} = {self.jax(file, uses[0])}.random.key(0)"]))
+        self.edits.add(file, insert_before(file.layout, first, [f"{name} = {self.random(file, uses[0])}.key(0)"]))
         return name
 
     # ------------------------------------------------------------ what runs once

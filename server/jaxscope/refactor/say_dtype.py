@@ -126,7 +126,7 @@ def _narrow(file: File, call: ast.Call) -> list[Edit]:
     word = (file.dotted(dtype) or "").rpartition(".")[2] if dtype is not None else ""
     if isinstance(dtype, ast.Attribute) and dtype.attr == word and word in _SPELLINGS["float64"]:
         return [replace(file.layout, dtype, file.layout.source(dtype).removesuffix(word) + "float32")]
-    numpy = file.name_of("numpy", file.scope_of(call))
+    numpy = file.name_of("numpy", call)
     if numpy is None:
         raise file.refuse("The file does not import `numpy`.", call)
     few = len(call.args) <= (2 if file.dotted(call.func) in ("numpy.full", "numpy.linspace") else 1)

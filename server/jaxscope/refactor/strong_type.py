@@ -8,7 +8,7 @@ from jaxscope.refactor.change import Hoist, Refusal, Refused
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.writing.edits import Edits
-from jaxscope.refactor.writing.jax_numpy import jax_numpy
+from jaxscope.refactor.writing.imports import imported
 from jaxscope.semantics.names.scopes import Binding
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import Edit, SourceChange
@@ -67,7 +67,7 @@ def _is_number(node: ast.expr | None) -> bool:
 
 
 def _typed(file: File, number: ast.expr, dtype: str) -> list[Edit]:
-    name, imports = jax_numpy(file, number)
+    name, imports = imported(file, number, "jax.numpy")
     return [*imports, *_wrapped(file, number, f"{name}.{dtype}")]
 
 

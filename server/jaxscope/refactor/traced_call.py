@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from jaxscope.refactor.change import Refused
 from jaxscope.refactor.program.references import Files
+from jaxscope.refactor.writing.edits import Edits
+from jaxscope.refactor.writing.imports import imported
+from jaxscope.refactor.writing.syntax import replace
 from jaxscope.semantics.effects.effects import effects_of
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.names.scopes import Scope
 from jaxscope.semantics.project import Project
-from jaxscope.text.edit import Edit, FileChange, SourceChange, TextEdit
-from jaxscope.text.span import Range, Span
+from jaxscope.text.edit import SourceChange
+from jaxscope.text.span import Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +26,17 @@ class TracedCall:
     node: ast.Call
     scope: Scope
 
-    def module(self) -> str:
-        """The name under which the file has JAX where the call stands. Raises Refused."""
+    def called_back(self, function: str, arguments: str) -> SourceChange:
+        """The change that calls a function of `jax.debug` instead. Raises Refused where a comment would be lost."""
         file = Files(self.model.project).get(self.model.path)
-        node = file.at(self.model.place(self.scope, self.node).range)
-        name = file.name_of("jax", file.scope_of(node)) if node is not None else None
-        if name is not None:
-            return name
-        raise self.refuse("The file does not import `jax`", self.node)
-
-    def replaced(self, new: str) -> SourceChange:
-        """The change that writes `new` for it. Raises Refused where a comment would be lost."""
         place = self.model.place(self.scope, self.node).range
-        lines = self.model.module.lines
-        span = Span(lines.offset(place.start), lines.offset(place.end))
-        original = self.model.module.text
-        if "#" in original[span.start : span.end] and place.start.line != place.end.line:
+        node = file.at(place)
+        if node is None or ("#" in file.layout.source(node) and place.start.line != place.end.line):
             raise self.refuse("A comment stands between its arguments", self.node)
-        return SourceChange((FileChange(self.model.path, original, TextEdit.of([Edit(span, new)])),))
+        name, imports = imported(file, node, "jax.debug")
+        edits = Edits()
+        edits.add(file, [*imports, replace(file.layout, node, f"{name}.{function}({arguments})")])
+        return edits.change()
 
     def source(self, node: ast.expr) -> str:
         """A part of it as written."""

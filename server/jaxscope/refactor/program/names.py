@@ -6,7 +6,7 @@ Scopes are those of `semantics.scopes`, built over the whole file at once, so th
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import chain, count
 
 from jaxscope.refactor.change import Refused
@@ -109,14 +109,29 @@ class File:
             node = self.parents[node]
         return node
 
-    def name_of(self, module: str, scope: Scope) -> str | None:
-        """The name under which the file has an imported module where the code of a scope stands."""
-        for name, bindings in self.top.bindings.items():
-            dotted = {".".join(filter(None, (one.module, one.attribute))) for one in bindings if one.kind == "import"}
-            same = dotted == {module} and all(one.kind == "import" and not one.level for one in bindings)
-            if same and self.lookup(scope, name) is self.top:
-                return name
-        return None
+    def name_of(self, dotted: str, node: ast.AST) -> str | None:
+        """What an imported `dotted` is called where `node` stands: `jnp`, or `jax.numpy` for what has only `jax`."""
+        names = self.imported(node, lambda one: not one.level and _dotted(one) == dotted)
+        package, _, name = dotted.rpartition(".")
+        above = self.name_of(package, node) if package else None
+        return next(names, None) or (f"{above}.{name}" if above else None)
+
+    def imported(self, node: ast.AST, wanted: Callable[[Binding], bool]) -> Iterator[str]:
+        """The names that certainly hold one of the `wanted` imports when the code at `node` runs."""
+        scope = self.scope_of(node)
+        for home in scope.around():
+            for name, bindings in home.bindings.items():
+                means = all(one.kind == "import" and wanted(one) for one in bindings)
+                if means and self.lookup(scope, name) is home and self.has_run(bindings[0], node):
+                    yield name
+
+    def has_run(self, binding: Binding, node: ast.AST) -> bool:
+        """Has the import certainly run when the code at `node` does? At the top all have, but for conditional ones."""
+        around = list(self.around(binding.node))
+        if any(isinstance(each, ast.If) for each in around):
+            return False
+        at = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        return self.scope_of(binding.node) is self.top or (not binding.block and binding.order < at)
 
     # ------------------------------------------------------------ dotted names
 
@@ -141,6 +156,10 @@ class File:
         if any(other.module != first.module or other.attribute != first.attribute for other in bound):
             return None
         return canonical(".".join([base, *reversed(links)])) if not first.level else None
+
+
+def _dotted(binding: Binding) -> str:
+    return f"{binding.module}.{binding.attribute}" if binding.attribute else binding.module
 
 
 def _in_body(parent: ast.AST, child: ast.AST) -> bool:

@@ -11,7 +11,7 @@ from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.to_argument.value import Value, known_of
 from jaxscope.refactor.writing.edits import Edits
-from jaxscope.refactor.writing.jax_numpy import jax_numpy
+from jaxscope.refactor.writing.imports import imported
 from jaxscope.semantics.evaluation import values as abstract
 from jaxscope.semantics.vocabulary import Transform
 
@@ -30,6 +30,6 @@ def as_array(files: Files, value: Value, at: tuple[File, ast.AST], text: str, an
         raise file.refuse(f"`{name}` compiles anew for each Python number, and `{value.text}` may hold one.", node)
     if anew.per_argument:
         raise file.refuse(f"`{name}` compiles anew for each Python number, as `{value.text}` is one.", node)
-    module, imports = jax_numpy(file, node)
+    module, imports = imported(file, node, "jax.numpy")
     edits.add(file, imports)
     return f"{module}.asarray({text})"

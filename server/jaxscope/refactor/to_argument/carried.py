@@ -94,7 +94,10 @@ class Carried:
             self.edits.add(file, add_keyword(file.layout, parent, f"{name}={name}"))
             node, parent = parent, file.parents[parent]
         else:
-            text = f"{self._partial_name(use)}({file.layout.source(node)}, {name}={name})"
+            partial = file.name_of(_TREE_PARTIAL, node)
+            if partial is None:
+                raise file.refuse("`jax` is not imported under a name of this module.", node)
+            text = f"{partial}({file.layout.source(node)}, {name}={name})"
             self.edits.add(file, [replace(file.layout, node, text)])
         item: int | None = None
         if isinstance(parent, ast.Tuple):
@@ -103,17 +106,6 @@ class Carried:
             raise file.refuse(f"`{ast.unparse(node)}` is not only returned, so that it cannot carry the value.", node)
         for call in self.files.of_function(file, self.value.home.function_node):
             self._made(call, item)
-
-    def _partial_name(self, use: Use) -> str:
-        """How `jax.tree_util.Partial` is written where the function is returned."""
-        file, scope = use.file, use.file.scope_of(use.node)
-        for name, bindings in file.top.bindings.items():
-            if len(bindings) != 1 or bindings[0].kind != "import" or file.lookup(scope, name) is not file.top:
-                continue
-            dotted = f"{bindings[0].module}.{bindings[0].attribute}".rstrip(".")
-            if not bindings[0].level and (f"{dotted}.".startswith("jax.") and _TREE_PARTIAL.startswith(dotted)):
-                return name + _TREE_PARTIAL.removeprefix(dotted)
-        raise file.refuse("`jax` is not imported under a name of this module.", use.node)
 
     def _made(self, use: Use, item: int | None) -> None:
         """Follows what a call of the factory returns, or item `item` of it: a name, which is called."""

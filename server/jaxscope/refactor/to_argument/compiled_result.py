@@ -15,10 +15,10 @@ from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.program.transforms import applied_by
 from jaxscope.refactor.to_argument.carried import Carried
 from jaxscope.refactor.to_argument.escapes import Escapes
-from jaxscope.refactor.to_argument.sites import partial_name
 from jaxscope.refactor.to_argument.value import Value
+from jaxscope.refactor.writing.imports import imported
 from jaxscope.refactor.writing.options import OptionShift
-from jaxscope.refactor.writing.syntax import ensure_import, replace
+from jaxscope.refactor.writing.syntax import replace
 from jaxscope.semantics.names.scopes import Binding, Read
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Span
@@ -44,10 +44,9 @@ class _CompiledResult(Carried):
         if len(texts) != 1:
             raise file.refuse("What the factory returns is compiled in different ways.", at)
         assert isinstance(at, ast.expr)
-        partial, name = partial_name(file, at), self.value.root
-        if partial is None:
-            self.edits.add(file, ensure_import(file.layout, file.tree, "import functools"))
-        text = f"{partial or 'functools.partial'}({texts.pop()}, {name}={name})"
+        (partial, imports), name = imported(file, at, "functools.partial"), self.value.root
+        self.edits.add(file, imports)
+        text = f"{partial}({texts.pop()}, {name}={name})"
         self.edits.add(file, [replace(file.layout, at, text)])
         return self.edits.change()
 

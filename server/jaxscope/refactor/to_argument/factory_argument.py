@@ -12,9 +12,9 @@ from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.program.transforms import decorated_by
 from jaxscope.refactor.repeated import check_stale, rebuilt_at
-from jaxscope.refactor.to_argument.sites import partial_name
 from jaxscope.refactor.writing.edits import Edits
-from jaxscope.refactor.writing.syntax import add_parameter, ensure_import, replace
+from jaxscope.refactor.writing.imports import imported
+from jaxscope.refactor.writing.syntax import add_parameter, replace
 from jaxscope.semantics.evaluation.evaluate import Evaluator
 from jaxscope.semantics.names.scopes import Scope, facts_of
 from jaxscope.semantics.project import Project
@@ -131,11 +131,11 @@ def _moved(file: File, inner: ast.FunctionDef, factory: ast.FunctionDef, names: 
     blank = layout.newline * 3
     returned = factory.body[-1]
     assert isinstance(returned, ast.Return) and returned.value is not None
-    imported = partial_name(file, returned.value)
+    partial, imports = imported(file, returned.value, "functools.partial")
     bound = ", ".join(f"{name}={name}" for name in names)
-    result = f"{imported or 'functools.partial'}({inner.name}, {bound})"
+    result = f"{partial}({inner.name}, {bound})"
     return [
-        *([] if imported else ensure_import(layout, file.tree, "import functools")),
+        *imports,
         Edit(Span(top, top), "".join(lines) + blank),
         Edit(Span(first, after), ""),
         replace(layout, returned.value, result),

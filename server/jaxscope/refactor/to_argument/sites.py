@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from jaxscope.refactor.program.names import File, identifiers
-from jaxscope.refactor.writing.syntax import add_argument, add_keyword, ensure_import
+from jaxscope.refactor.writing.imports import imported
+from jaxscope.refactor.writing.syntax import add_argument, add_keyword
 from jaxscope.semantics.vocabulary import Transform
 from jaxscope.text.edit import Edit
 from jaxscope.text.span import Span
@@ -75,9 +76,8 @@ def handed_over(site: Site, text: str) -> list[Edit]:
     if site.forward:
         return _around(site, *_forwarding(site, text))
     if site.bind:
-        partial = partial_name(file, site.node)
-        imports = [] if partial else ensure_import(file.layout, file.tree, "import functools")
-        return [*imports, *_around(site, f"{partial or 'functools.partial'}(", f", {form.keyword}={text})")]
+        partial, imports = imported(file, site.node, "functools.partial")
+        return [*imports, *_around(site, f"{partial}(", f", {form.keyword}={text})")]
     assert isinstance(site.node, ast.Call)
     args = site.node.args[site.first :]
     starred = [number for number, arg in enumerate(args) if isinstance(arg, ast.Starred)]
@@ -88,20 +88,6 @@ def handed_over(site: Site, text: str) -> list[Edit]:
     if form.index is not None and starred and not form.exact:
         raise file.refuse("It cannot be seen how many arguments `*` gives here.", site.node)
     return add_keyword(file.layout, site.node, f"{form.keyword}={text}")
-
-
-def partial_name(file: File, node: ast.expr) -> str | None:
-    """How `functools.partial` is called where `node` stands; None when it is not imported."""
-    scope = file.scope_of(node)
-    for name, bindings in file.top.bindings.items():
-        if file.lookup(scope, name) is not file.top or any(binding.kind != "import" for binding in bindings):
-            continue
-        found = {(binding.module, binding.attribute) for binding in bindings}
-        if found == {("functools", "partial")}:
-            return name
-        if found == {("functools", "")}:
-            return f"{name}.partial"
-    return None
 
 
 def _around(site: Site, before: str, after: str) -> list[Edit]:

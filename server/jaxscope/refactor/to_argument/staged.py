@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.program.compiled import Compiled
-from jaxscope.refactor.program.names import File, identifiers
+from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.program.transforms import decorated_by
 from jaxscope.refactor.writing.edits import Edits
-from jaxscope.refactor.writing.syntax import ensure_import, replace
+from jaxscope.refactor.writing.imports import imported
+from jaxscope.refactor.writing.syntax import replace
 from jaxscope.semantics.vocabulary import words
 from jaxscope.text.edit import SourceChange
 
@@ -140,12 +141,8 @@ class _Staged:
 
     def _rename(self, node: ast.expr, name: str) -> None:
         """`np.name` becomes `jnp.name`."""
-        known = self.file.name_of("jax.numpy", self.file.scope_of(node))
-        if not known and "jnp" in identifiers(self.file.tree):
-            raise self.file.refuse("`jnp` means something else here.", node)
-        if not known:
-            self.edits.add(self.file, ensure_import(self.file.layout, self.file.tree, "import jax.numpy as jnp"))
-        self.edits.add(self.file, [replace(self.file.layout, node, f"{known or 'jnp'}.{name}")])
+        module, imports = imported(self.file, node, "jax.numpy")
+        self.edits.add(self.file, [*imports, replace(self.file.layout, node, f"{module}.{name}")])
 
     def _doubt(self, node: ast.expr) -> None:
         self.files.doubt(self.file, node, "JAX may compute other last digits than NumPy here.")

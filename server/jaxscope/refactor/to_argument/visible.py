@@ -35,9 +35,11 @@ class Visible:
                 raise file.refuse(f"`{value.root}` means something else at this call.", node)
             return value.text
         for home, prefix in self.files.module_prefixes(file, value.file.path):
-            if file.lookup(scope, prefix.partition(".")[0]) is home:
+            first = prefix.partition(".")[0]
+            if file.lookup(scope, first) is home and file.has_run(home.bindings[first][0], node):
                 return f"{prefix}.{value.text}"
-        name = self._existing(file, scope) or self._import(file, scope, node)
+        held = file.imported(node, lambda one: self.files.target(file, one) == (value.file.path, value.root))
+        name = next(held, None) or self._import(file, scope, node)
         return name + "".join(value.links)
 
     def check_made(self, file: File, node: ast.expr) -> None:
@@ -65,12 +67,6 @@ class Visible:
             here = other is file and other.scope_of(store) is file.scope_of(node)
             if here and (store.lineno, store.col_offset) > (node.lineno, node.col_offset):
                 raise file.refuse(reason, node)
-
-    def _existing(self, file: File, scope: Scope) -> str | None:
-        for name, bindings in file.top.bindings.items():
-            if len(bindings) == 1 and self.files.target(file, bindings[0]) == (self.value.file.path, self.value.root):
-                return name if file.lookup(scope, name) is file.top else None
-        return None
 
     def _import(self, file: File, scope: Scope, node: ast.expr) -> str:
         """Imports the value where the file imports from its module, or from one that hands the function on."""

@@ -9,9 +9,9 @@ from jaxscope.refactor.program.literals import Written
 from jaxscope.refactor.program.names import File
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.program.transforms import Application
-from jaxscope.refactor.to_argument.sites import partial_name
+from jaxscope.refactor.writing.imports import imported
 from jaxscope.refactor.writing.layout import Layout
-from jaxscope.refactor.writing.syntax import add_keyword, ensure_import, insert_item
+from jaxscope.refactor.writing.syntax import add_keyword, insert_item
 from jaxscope.semantics.vocabulary import CUSTOM_DERIVATIVES
 from jaxscope.text.edit import Edit
 from jaxscope.text.span import Span
@@ -200,9 +200,8 @@ def add_option(file: File, application: Application, text: str) -> list[Edit]:
         raise file.refuse("The options are written for several functions.", decorator)
     if application.options is not None:
         return add_keyword(file.layout, application.options, text)
-    partial = partial_name(file, decorator)
-    imports = [] if partial else ensure_import(file.layout, file.tree, "import functools")
-    new = f"{partial or 'functools.partial'}({file.layout.source(decorator)}, {text})"
+    partial, imports = imported(file, decorator, "functools.partial")
+    new = f"{partial}({file.layout.source(decorator)}, {text})"
     return [*imports, Edit(file.layout.span(decorator), new)]
 
 
