@@ -246,6 +246,12 @@ LINEN_LIFTS = frozenset(f"flax.linen.{name}" for name in words("scan vmap remat_
 
 PARTIALS = ("functools.partial", "jax.tree_util.Partial")
 
+REGISTERING = words(
+    "register_dataclass register_pytree_node register_pytree_node_class register_pytree_with_keys "
+    "register_pytree_with_keys_class register_static"
+)
+"""Functions that make pytrees of a class's objects."""
+
 METADATA = frozenset(
     words(
         "shape dtype ndim size nbytes itemsize sharding aval weak_type devices device is_deleted "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from jaxscope.semantics.captured.capture import Mark
 from jaxscope.semantics.compiled.givers import giver
@@ -16,10 +15,8 @@ from jaxscope.semantics.evaluation.values import (
     Instance,
     ModuleValue,
 )
+from jaxscope.semantics.names.methods import is_self
 from jaxscope.semantics.names.scopes import Read, Scope
-
-if TYPE_CHECKING:
-    pass
 
 _LONGEST_CHAIN = 8
 """Imports of imports that are followed."""
@@ -70,6 +67,8 @@ class Origin:
         if last.kind == "import":
             path = self.ev.project.resolve(model.path, last.module, last.level)
             return None if path is None else self._global_mark(path, last.attribute)
+        if last.kind == "parameter" and is_self(owner, name):
+            return None
         argument = self._argument_mark(owner, name, frame) if last.kind == "parameter" else None
         return argument or Mark(last.scope.chunk, last.node)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jaxscope.semantics.captured.capture import Mark
 from jaxscope.semantics.captured.listing import CaptureList, written
 from jaxscope.semantics.captured.origin import Origin
-from jaxscope.semantics.compiled.sites import Site, Target, leading
+from jaxscope.semantics.compiled.sites import Site, Target, closes_over_self, leading
 from jaxscope.semantics.evaluation import calls, objects
 from jaxscope.semantics.evaluation.annotations import annotated
 from jaxscope.semantics.evaluation.arguments import defaults, every_parameter, parameters
@@ -70,14 +70,15 @@ class OutsideParameters:
         scope = function.scope
         values = all_tracers(scope)
         names = parameters(scope.function_node)
-        takes_self = any(entry.takes_self for entry in target.chain)
-        if function.bound is not None and names and not takes_self:
+        if function.bound is not None and names and closes_over_self(self.ev, target):
             values[names[0]] = function.bound
             self._bound_self(target, frame, names[0])
         rest = [""] * leading(target) + (names[1:] if function.bound is not None else names)
         for partial in reversed(target.partials):
-            values.update(zip(rest, partial.args, strict=False))
-            values.update(partial.keywords)
+            given = {**dict(zip(rest, partial.args, strict=False)), **dict(partial.keywords)}
+            if partial in target.taken_apart:
+                given = {name: as_argument(value) for name, value in given.items()}
+            values.update(given)
             rest = rest[len(partial.args) :]
         values.pop("", None)
         generic = self.ev.generic_frame(scope, function.frame.model)

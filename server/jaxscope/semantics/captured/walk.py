@@ -72,7 +72,8 @@ class Walk:
             return
         function = target.function
         for bound in target.partials:
-            self.outside.take_partial(bound)
+            if bound not in target.taken_apart:
+                self.outside.take_partial(bound)
         frame = Frame(function.scope, function.frame.model, self._home(function.frame), {}, traced=True)
         frame.parameters = self.outside.of_compiled(target, function, frame)
         self.custom += derivatives.custom_in(value)

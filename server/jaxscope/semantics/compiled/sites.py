@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jaxscope.semantics.evaluation import objects
 from jaxscope.semantics.evaluation.arguments import parameters
 from jaxscope.semantics.evaluation.values import (
+    ClassValue,
     Const,
     External,
     FunctionValue,
@@ -43,6 +44,10 @@ class Target:
     instance: Instance | None = None
     """The callable object whose `__call__` it is."""
     chain: list[Transform] = field(default_factory=list)
+    hidden: bool = False
+    """Is the function inside a wrapper that is no pytree, so that whatever it is bound to is no argument?"""
+    taken_apart: list[PartialValue] = field(default_factory=list)
+    """Partials of which the compiling transform makes arguments."""
 
 
 def peel(ev: Evaluator, value: Value) -> Target:
@@ -51,9 +56,13 @@ def peel(ev: Evaluator, value: Value) -> Target:
     for _ in range(12):
         if isinstance(value, Transformed):
             target.chain.append(value.transform)
+            target.hidden = target.hidden or value.transform.name in _HIDING
             value = value.target
         elif isinstance(value, PartialValue):
             target.partials.append(value)
+            if value.kind != "functools.partial" and not target.hidden and _is_equinox(target):
+                target.taken_apart.append(value)
+            target.hidden = target.hidden or value.kind == "functools.partial"
             value = value.target
         elif isinstance(value, Instance):
             target.instance = value
@@ -64,6 +73,30 @@ def peel(ev: Evaluator, value: Value) -> Target:
         else:
             break
     return target
+
+
+def _is_equinox(target: Target) -> bool:
+    return any(entry.takes_self and entry.name.startswith("equinox.") for entry in target.chain)
+
+
+def closes_over_self(ev: Evaluator, target: Target) -> bool:
+    """Is what the function is bound to closed over for certain, and not an argument nor refused?"""
+    compiling = next((entry for entry in target.chain if entry.takes_self), None)
+    bound = target.function.bound if target.function is not None else None
+    cls = bound.cls if isinstance(bound, Instance) else bound
+    if target.function is None or not isinstance(cls, ClassValue):
+        return compiling is None
+    plain_method = target.instance is None and target.function.scope.name == "__call__"
+    if compiling is None:  # `jax.jit` cannot look up a module of Equinox that has arrays, nor such a method of one
+        wrapped = target.hidden or plain_method or bool(target.partials)
+        return wrapped or not objects.has_base(ev, cls, "equinox.Module")
+    if compiling.name == "flax.nnx.jit":  # it refuses bound methods of its own modules
+        return target.instance is not None or target.hidden or objects.is_plain(ev, cls)
+    return _is_equinox(target) and (target.hidden or plain_method or objects.is_plain(ev, cls))
+
+
+_HIDING = ("jax.vmap", "jax.pmap", "jax.grad", "jax.value_and_grad")
+"""Transforms that make a plain function of a callable, under their own names alone."""
 
 
 def leading(target: Target) -> int:

@@ -30,7 +30,7 @@ from jaxscope.semantics.evaluation.values import (
 from jaxscope.semantics.names.methods import has_decorator
 from jaxscope.semantics.names.scope_builder import last_name
 from jaxscope.semantics.names.scopes import AttributeWrite, Binding, Scope, facts_of
-from jaxscope.semantics.vocabulary import LINEN_MODULE, LINEN_RUNNERS, PARTIALS, TRANSFORMS, transform
+from jaxscope.semantics.vocabulary import LINEN_MODULE, LINEN_RUNNERS, PARTIALS, REGISTERING, TRANSFORMS, transform
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
@@ -116,11 +116,39 @@ def bases(ev: Evaluator, cls: ClassValue) -> list[ClassValue]:
     while queue and len(found) < _MOST_BASES:
         one = queue.pop(0)
         found.append(one)
-        for base in getattr(one.scope.node, "bases", []):
-            value = ev.evaluate(base, one.scope.parent or one.scope, one.frame)
-            if isinstance(value, ClassValue) and value not in found:
-                queue.append(value)
+        queue += [base for base in _outer_bases(ev, one) if isinstance(base, ClassValue) and base not in found]
     return found
+
+
+def _outer_bases(ev: Evaluator, cls: ClassValue) -> list[Value]:
+    """What a class is written to be derived from."""
+    scope = cls.scope
+    return [ev.evaluate(base, scope.parent or scope, cls.frame) for base in getattr(scope.node, "bases", [])]
+
+
+def has_base(ev: Evaluator, cls: ClassValue, name: str) -> bool:
+    """Is it derived from the class of that dotted name, from outside the project?"""
+    return any(External(name) in _outer_bases(ev, one) for one in bases(ev, cls))
+
+
+def is_plain(ev: Evaluator, cls: ClassValue) -> bool:
+    """Is it a class that nothing has made a pytree of: no base, decorator or registration but the project's own?"""
+    for one in bases(ev, cls):
+        if getattr(one.scope.node, "decorator_list", []) or getattr(one.scope.node, "keywords", []):
+            return False
+        outer = _outer_bases(ev, one)
+        if not all(isinstance(base, ClassValue) or base == External("builtins.object") for base in outer):
+            return False
+        calls = [call for name in REGISTERING for call in ev.calls_named(one.frame.model, name)]
+        if any(_registers(ev, call, where, one) for call, where in calls):
+            return False
+    return True
+
+
+def _registers(ev: Evaluator, call: ast.Call, where: Scope, cls: ClassValue) -> bool:
+    """May the call be about the class?"""
+    given = ev.evaluate(call.args[0], where, ev.generic_frame(where, cls.frame.model)) if call.args else UNKNOWN
+    return given == cls or not isinstance(given, ClassValue)
 
 
 def method_scope(ev: Evaluator, cls: ClassValue, name: str) -> tuple[Scope, ClassValue] | None:
@@ -255,11 +283,7 @@ def _attribute(ev: Evaluator, value: Instance | ClassValue, cls: ClassValue, nam
 
 def _is_linen(ev: Evaluator, cls: ClassValue) -> bool:
     """Is it a module of flax.linen?"""
-    for one in bases(ev, cls):
-        for base in getattr(one.scope.node, "bases", []):
-            if ev.evaluate(base, one.scope.parent or one.scope, one.frame) == External(LINEN_MODULE):
-                return True
-    return False
+    return has_base(ev, cls, LINEN_MODULE)
 
 
 def _writes(cls: ClassValue, name: str) -> list[AttributeWrite]:
