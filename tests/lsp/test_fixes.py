@@ -116,6 +116,16 @@ async def test_what_prevents_a_fix_can_be_gone_to(start: Start) -> None:
     assert said.removesuffix(".").split(" (")[0] == reason.reason.removesuffix(".").split(" (")[0]
 
 
+async def test_what_one_rule_offers_no_other_refuses_beside_it(start: Start) -> None:
+    editor = await start(ALLOWED)
+    uri = editor.open("model.py", REFUSED)
+    found = await editor.diagnostics(uri, lambda all: len({item.code for item in all}) == 2)
+    place = next(item.range for item in found if item.code == "captured-array")
+    titles = [(item.title, item.disabled is None) for item in await editor.actions(uri, place)]
+    assert ("Pass `W` as an argument", True) in titles
+    assert not [title for title, enabled in titles if "why not" in title or not enabled]
+
+
 async def test_all_of_a_file_is_one_proved_change(start: Start) -> None:
     editor = await start(ALLOWED)
     uri = editor.open("model.py", TWO)
@@ -258,9 +268,9 @@ async def test_a_fix_that_may_not_be_safe_asks_in_plain_editors_too(
 
 async def test_in_a_large_file_what_cannot_be_fixed_is_told_when_it_was_looked_at(start: Start) -> None:
     large = REFUSED + "".join(f"\n\ndef filler_{number}(x):\n    return x + {number}\n" for number in range(800))
-    editor = await start({"trusted": False})
+    editor = await start({**CAPTURES_ONLY, "trusted": False})
     uri = editor.open("model.py", large)
-    (found,) = [item for item in await editor.diagnostics(uri, bool) if item.code == "captured-array"]
+    (found,) = await editor.diagnostics(uri, bool)
 
     async def titles() -> dict[str, bool]:
         return {item.title: item.disabled is None for item in await editor.actions(uri, found.range)}

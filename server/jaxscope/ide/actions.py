@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from jaxscope.ide import fix
@@ -52,11 +53,12 @@ def actions(workspace: Workspace, path: str, place: Range, situation: Situation)
         for finding in workspace.findings(path)
         if finding.range.start <= place.end and place.start <= finding.range.end
     ]
-    offered: dict[str, Action] = {}  # two rules may tell of one read, and offer the same
-    for action in (action for finding in here for action in _fixes(workspace, finding)):
-        if action.title not in offered or offered[action.title].disabled:
-            offered[action.title] = action
-    found = [*offered.values(), *_all(workspace, path, here)]
+    # Two rules may tell of one read, and the one refuse what the other offers.
+    offered: dict[str, list[Action]] = {}
+    for fixes in filter(None, (_fixes(workspace, finding) for finding in here)):
+        if fixes[0].title not in offered or offered[fixes[0].title][0].disabled:
+            offered[fixes[0].title] = fixes
+    found = [*chain.from_iterable(offered.values()), *_all(workspace, path, here)]
     for finding in {(item.rule, item.range.start.line): item for item in here}.values():
         found += _ignore(workspace, finding)
     return found + _measure(workspace, path, place, here, situation)
@@ -69,6 +71,7 @@ def fix_all(workspace: Workspace, path: str) -> list[Action]:
 
 
 def _fixes(workspace: Workspace, finding: Finding) -> list[Action]:
+    """The fix, or why there is none, and what goes with it."""
     title = finding.fixes[0].title if finding.fixes else f"Pass `{finding.name}` as an argument"
     if not fix.fixable(finding):
         if not finding.refused:
