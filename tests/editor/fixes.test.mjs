@@ -24,7 +24,7 @@ const CALL = '\n\nprint(project(jnp.ones((3, 700))).sum())\n';
 const LIBRARY = HEAD + MADE + PROJECT;
 const USE = `import jax.numpy as jnp\r\nfrom library import project\r\n\r\n\r\ndef main():\r\n\treturn project(jnp.ones((3, 700))).sum()  # 例\r\n`;
 const DOUBTED = `${HEAD}if os.path.sep:\n    ${MADE}${PROJECT.replace('# jaxscope: f32[3,700]\n', '')}`; // no shapes: no run can clear the doubt
-const REFUSED = `${HEAD}${MADE}${PROJECT}${CALL}W = 2 * W\nprint(project(jnp.ones((3, 700))).sum())\n`;
+const REFUSED = `${HEAD}${MADE}${PROJECT}${CALL}handed_on = np.frompyfunc(project, 1, 1)\n`;
 const SAVED = HEAD + MADE + PROJECT + CALL;
 const SETTINGS = '.vscode/settings.json';
 const lineOf = (text, part) => text.split('\n').findIndex((line) => line.includes(part)) + 1;
@@ -102,7 +102,7 @@ check('what prevents a fix is said, and shown', async () => {
   await editor.picture('fix-refused');
   await why.click();
   await editor.notification(/Not offered: .*refused\.py line \d+/).waitFor();
-  await editor.status(`Ln ${lineOf(REFUSED, 'W = 2 * W')},`).waitFor();
+  await editor.status(`Ln ${lineOf(REFUSED, 'frompyfunc')},`).waitFor();
   await editor.picture('fix-refused-shown');
 });
 
