@@ -79,6 +79,40 @@ def test_nobody_notices_the_further_trace(tmp_path: Path) -> None:
     assert [(one.function, one.calls) for one in changed.functions] == [(o.function, o.calls) for o in kept.functions]
 
 
+WAITS = {
+    "for a lock that the first trace left held": "lock.acquire()",
+    "for a queue that the first trace has emptied": "queue.get()",
+    "for a clock": "time.sleep(1e9 if traces > 1 else 0)",
+}
+
+
+@pytest.mark.parametrize("how", WAITS)
+def test_a_further_trace_that_waits_forever_costs_what_it_would_have_shown(how: str, tmp_path: Path) -> None:
+    program = f"""
+    import queue, threading, time
+    import jax
+
+    lock, queue, traces, scale = threading.Lock(), queue.Queue(), 0, 1.0
+    queue.put(1)
+
+    @jax.jit
+    def f(x):
+        global traces
+        traces += 1
+        {WAITS[how]}
+        return x * scale
+
+    def main():
+        global scale
+        f(1.0)
+        scale = 2.0
+    """
+    reply = trace(tmp_path, {"program.py": program}, entries=("main",))
+    assert reply.failure is None
+    assert [one.function for one in reply.functions] == ["f"]
+    assert _depends(reply) == {"f scale": None, "f traces": None}
+
+
 def test_what_a_declared_signature_changes_is_not_the_programs_doing(tmp_path: Path) -> None:
     program = """
     import jax

@@ -44,8 +44,8 @@ one; no fix sets it, since what a caller goes on using would be deleted too.
 ## Limits
 
 Without a trace, sizes are known only where they follow from the source; what is of unknown size, as an optimizer's
-state, counts as nothing. It is a hint then, and so is what a caller, an object or an optimizer may hold; where nothing
-is known and a caller or an object may hold it, it is left to a trace, and so is unknown size in a test, where arrays are
+state, counts as nothing. It is a hint then, and so is what a caller, an object or an optimizer may hold. Where no size
+is known and a caller or an object may hold it, it is left to a trace, as unknown size in a test is, where arrays are
 small. Nothing is said of less than `captured-threshold` (1 MiB) in all. After a trace, only arrays count for which the
 function returns one of the same shape and dtype.
 """
