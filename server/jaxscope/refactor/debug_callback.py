@@ -59,11 +59,9 @@ class _Plan:
         if method == "log" and not all(map(self._is_fixed, node.args[:1])):
             raise call.refuse("Its level would become an array", node)
         root = _root(node.func)
-        owner = call.model.project.evaluator.owner(root.id, call.scope) if isinstance(root, ast.Name) else None
-        if owner is None or not isinstance(root, ast.Name):
+        if not isinstance(root, ast.Name) or not call.bindings(root.id):
             raise call.refuse("The logger is not a name", node)
-        bindings = call.model.module_bindings if owner.kind == "module" else owner.bindings
-        if len(bindings.get(root.id, ())) != 1:
+        if len(call.bindings(root.id)) != 1:
             raise call.refuse(f"`{root.id}` may be another logger by then", node)
 
     def _is_fixed(self, node: ast.expr) -> bool:
@@ -81,7 +79,7 @@ class _Plan:
             raise self.call.refuse("It is not known how many arguments it has", argument)
         inside = texts.values(argument)
         for node in [argument] if inside is None else inside:
-            if self._is_fixed(node):
+            if self._is_fixed(node) or self.call.text_of(node) is not None:
                 continue
             if isinstance(node, ast.Attribute) and node.attr in _STATIC:
                 node = node.value  # a shape that is given becomes one of arrays

@@ -11,8 +11,9 @@ from jaxscope.refactor.writing.edits import Edits
 from jaxscope.refactor.writing.imports import imported
 from jaxscope.refactor.writing.syntax import replace
 from jaxscope.semantics.effects.effects import effects_of
+from jaxscope.semantics.evaluation.values import Const, Value
 from jaxscope.semantics.model import FileModel
-from jaxscope.semantics.names.scopes import Scope
+from jaxscope.semantics.names.scopes import Binding, Scope
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import Range
@@ -37,6 +38,22 @@ class TracedCall:
         edits = Edits()
         edits.add(file, [*imports, replace(file.layout, node, f"{name}.{function}({arguments})")])
         return edits.change()
+
+    def value(self, node: ast.expr) -> Value:
+        """What is known of a part of it, whoever calls the function."""
+        evaluator = self.model.project.evaluator
+        return evaluator.evaluate(node, self.scope, evaluator.generic_frame(self.scope, self.model))
+
+    def bindings(self, name: str) -> list[Binding]:
+        """What binds a name that it reads."""
+        owner = self.model.project.evaluator.owner(name, self.scope)
+        found = self.model.module_bindings if owner is None or owner.kind == "module" else owner.bindings
+        return list(found.get(name, ()))
+
+    def text_of(self, node: ast.expr) -> str | None:
+        """What a name holds all the time, where that is a string."""
+        value = self.value(node) if isinstance(node, ast.Name) and len(self.bindings(node.id)) == 1 else None
+        return value.value if isinstance(value, Const) and isinstance(value.value, str) else None
 
     def source(self, node: ast.expr) -> str:
         """A part of it as written."""

@@ -25,7 +25,7 @@ from jaxscope.semantics.evaluation.values import (
 )
 from jaxscope.semantics.names.scope_builder import last_name
 from jaxscope.semantics.names.scopes import Binding, Scope, facts_of
-from jaxscope.semantics.vocabulary import LOOKS_ONLY, METADATA, words
+from jaxscope.semantics.vocabulary import ARRAY_METHODS, LOOKS_ONLY, METADATA, words
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
@@ -94,7 +94,8 @@ class Values:
         inside = texts.values(node)
         if inside is not None:
             return all(self._is_shown(part, scope) for part in inside)
-        if number(self._value(node, scope)) in ("int", "bool"):
+        value = self._value(node, scope)
+        if number(value) in ("int", "bool") or (isinstance(value, Const) and isinstance(value.value, str)):
             return True
         return self.is_traced(node, scope, wholly=True)
 
@@ -192,6 +193,8 @@ class Values:
         elif isinstance(function, ClassValue) and objects.method_scope(self.ev, function, "__init__") is None:
             return self._some(given, scope, wholly)
         called = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        if wholly and called and last_name(node.func) in ARRAY_METHODS:
+            return self.is_traced(called[0], scope, wholly)
         return self._some([*called, *given] if not wholly else given, scope, wholly)
 
     def _value(self, node: ast.expr, scope: Scope) -> Value:
