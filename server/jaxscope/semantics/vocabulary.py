@@ -261,8 +261,8 @@ METADATA = frozenset(
 """Attributes of an array that need none of its elements."""
 
 ARRAY_METHODS = words(
-    "all any argmax argmin argsort astype clip conj conjugate cumprod cumsum diagonal dot flatten max mean min prod ptp "
-    "ravel repeat reshape round sort squeeze std sum swapaxes take trace transpose var"
+    "all any argmax argmin argsort astype clip conj conjugate cumprod cumsum diagonal dot flatten max mean min prod "
+    "ptp ravel repeat reshape round sort squeeze std sum swapaxes take trace transpose var"
 )
 """Methods of an array whose result is one array."""
 
