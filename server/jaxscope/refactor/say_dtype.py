@@ -86,18 +86,17 @@ def _check_reads(files: Files, file: File, home: Scope, name: str, known: Known)
     """Raises Refused where something else than JAX uses the array."""
     check_named(files, file, name, home)
     check_examples(files, file, name, home)
-    compiled = Compiled(files)
+    compiled, reason = Compiled(files), f"`{name}` is used here before JAX halves it."
     for use in files.of_name(file, home, name):
         if use.file is not file:
             raise use.file.refuse(f"`{name}` is used here as well.", use.node)
-        before = file.refuse(f"`{name}` is used here before JAX halves it.", use.node)
         traced = compiled.outermost(file, file.scope_of(use.node), file.top) is not None
         if not traced and not _is_given_to_jax(compiled, file, use.node):
-            raise before
+            raise file.refuse(reason, use.node)
         try:
-            Concreteness(files, file, name, known).check(use.node)
-        except Refused:
-            raise before from None
+            Concreteness(files, file, name, known, narrows=True).check(use.node)
+        except Refused as refused:
+            raise Refused(reason, refused.refusal.path, refused.refusal.line) from None
 
 
 def _is_given_to_jax(compiled: Compiled, file: File, node: ast.expr) -> bool:

@@ -22,10 +22,13 @@ from jaxscope.refactor.to_argument.needs_elements import (
 )
 from jaxscope.refactor.writing.layout import FunctionNode
 from jaxscope.semantics.names.scopes import Scope
-from jaxscope.semantics.vocabulary import LOOKS_ONLY, METADATA
+from jaxscope.semantics.vocabulary import LOOKS_ONLY, METADATA, words
 
 _PASSES = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Starred, ast.NamedExpr, ast.IfExp, ast.BoolOp)
 _OF_TYPE = ("result_type", "issubdtype", "zeros_like", "ones_like", "full_like", "empty_like")
+_MADE = words(
+    "zeros ones full empty arange linspace array asarray eye identity zeros_like ones_like full_like empty_like"
+)
 _JAX_TYPES = ("jax.Array", "jax.numpy.ndarray", "jax.core.Tracer")
 _TRUTH = ("isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "logical_xor", "greater", "less")
 
@@ -43,11 +46,21 @@ class _State:
 class Concreteness:
     """Follows a value through functions, by name, and refuses uses that need its elements.
 
-    `known` is what the source shows of it; without it, it may be anything.
+    `known` is what the source shows of it; without it, it may be anything. `narrows`: it loses half its bits.
     """
 
-    def __init__(self, files: Files, file: File, title: str, known: Known | None, mask: bool = False) -> None:
+    def __init__(
+        self,
+        files: Files,
+        file: File,
+        title: str,
+        known: Known | None,
+        mask: bool = False,
+        *,
+        narrows: bool = False,
+    ) -> None:
         self.files = files
+        self.narrows = narrows
         self.file = file
         self.title = title
         self.known = known
@@ -109,6 +122,8 @@ class Concreteness:
 
     def _doubt_wide(self, node: ast.AST, state: _State) -> None:
         if state.numpy and not (self.known is not None and self.known.narrow):
+            if self.narrows:
+                raise self._refuse(node)
             self._doubt(node, "may be computed by NumPy with 64 bits here, which JAX would not do")
 
     # ------------------------------------------------------------ one step
@@ -118,7 +133,7 @@ class Concreteness:
         if node.attr in LOOKED_AT:
             raise self._refuse(node)
         if node.attr in METADATA:
-            if node.attr in OF_DTYPE:
+            if node.attr in OF_DTYPE and not (self.narrows and self._is_asked_for(node)):
                 self._doubt_wide(node, state)
             return False
         call = self.file.parents[node]
@@ -130,6 +145,13 @@ class Concreteness:
         if called and node.attr not in LAYOUT_ONLY:
             self._doubt_wide(call, state)
         return True
+
+    def _is_asked_for(self, node: ast.Attribute) -> bool:
+        """Is it a dtype that JAX is asked for, and halves?"""
+        call = self.file.parents[node]
+        call = self.file.parents[call] if isinstance(call, ast.keyword) else call
+        name = (self.file.dotted(call.func) or "") if isinstance(call, ast.Call) else ""
+        return node.attr == "dtype" and name.startswith("jax.numpy.") and name.rpartition(".")[2] in _MADE
 
     def _in_index(self, node: ast.Tuple) -> bool:
         parent = self.file.parents.get(node)
