@@ -54,8 +54,8 @@ After a run, the function is traced again with the value of the end: what it say
 program, and not reported where it gives the same one, as for a value that is read on a branch that did not run. Without
 a trace, only what the source shows is a warning: a call, then the change, then a further call, or a loop around both.
 Where nobody in sight calls the function that makes the change, the finding is a hint. What is assigned only before the
-first call is not reported, nor are arguments of modules that take their object apart (`nnx.jit`, `eqx.filter_jit`), nor
-mutable references (`jax.new_ref`).
+first call is not reported, nor what is assigned after the last one, unless another file may call the function, nor are
+arguments of modules that take their object apart (`nnx.jit`, `eqx.filter_jit`), nor mutable references (`jax.new_ref`).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from jaxscope.semantics.compiled.callers import compiled_calls_of
 from jaxscope.semantics.compiled.functions import Function
 from jaxscope.semantics.compiled.repetition import loop_around
 from jaxscope.semantics.model import FileModel
-from jaxscope.semantics.stale.staleness import Stale, stale_of
+from jaxscope.semantics.stale.staleness import Stale, is_over, stale_of
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 from jaxscope.worker.jaxscope_worker.wire.stale import ChangedValue
 
@@ -113,7 +113,10 @@ def _only_seen(model: FileModel, one: ChangedValue) -> list[Finding]:
 
 
 def _may_be_called_again(model: FileModel, function: Function, name: str) -> bool:
-    """Can a call come after the change? Of what a function makes and calls itself, the source shows all calls."""
+    """Can a call come after the change? Of what a function makes and calls itself, the source shows all calls, and of
+    a function of a file that nothing imports."""
+    if is_over(model, function.scope, root(name)) and not model.project.is_imported(model.path):
+        return False
     home = function.scope.parent
     home = home.owner() if home is not None else None
     calls = [call for call in compiled_calls_of(model) if call.function is function.scope]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 
 from jaxscope.semantics.evaluation.evaluate import Evaluator
@@ -187,6 +188,14 @@ class Project:
             texts = (self.text(path) for path in self.python_files())
             self._mentions[word] = any(text is not None and word in text for text in texts)
         return self._mentions[word] or any(word in module.text for module in self._open.values())
+
+    def is_imported(self, path: str) -> bool:
+        """May another file of the project import this one, by what their imports say?"""
+        folder, file = os.path.split(path)
+        name = os.path.basename(folder) if file == "__init__.py" else file.rpartition(".")[0]
+        imports = re.compile(rf"^\s*(from|import)\b.*\b{re.escape(name)}\b", re.MULTILINE)
+        texts = (self.text(other) for other in self.python_files() if other != path)
+        return any(text is not None and imports.search(text) for text in texts)
 
     def python_files(self) -> Iterator[str]:
         """Paths of the project's Python files, without environments, hidden folders and builds."""

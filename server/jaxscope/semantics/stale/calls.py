@@ -126,6 +126,21 @@ class Calls:
                     found.append((call, where))
         return found
 
+    @cached_property
+    def are_all(self) -> bool:
+        """Is it a function of a file that is nowhere in it handed on, so that no other call can be there?"""
+        site, home = self.compiled.code.site, self.chains.models[0]
+        if self.compiled.function.parent is None or self.compiled.function.parent.kind != "module":
+            return False
+        bound = (one for several in site.scope.bindings.values() for one in several)
+        names = {self.compiled.function.name, *(one.name for one in bound if one.value is site.node)}
+        reads = [(read, facts) for _, facts in home.chunks for scope in facts.scopes for read in scope.reads]
+        uses = [(read, facts.parents.get(id(read.node))) for read, facts in reads if read.name in names]
+        return all(
+            not read.links and isinstance(around, ast.Call) and (around.func is read.node or around is site.node)
+            for read, around in uses
+        )
+
     def share_a_trace(self, first: CompiledCall, second: CompiledCall) -> bool:
         """Does the second call find the trace of the first? Not when static arguments, shapes or dtypes differ."""
         for name in self.compiled.code.site.statics:

@@ -67,6 +67,14 @@ def stale_of(model: FileModel) -> list[Stale]:
     return model.once("stale", lambda: [one for unit in units_of(model) for one in _of_unit(model, unit)])
 
 
+def is_over(model: FileModel, function: Scope, name: str) -> bool:
+    """Does the file show all calls of a compiled function of its own, and that none follows a change of a name that it
+    reads? Then nobody goes on using the old value, unless from another file."""
+    ev = model.project.evaluator.begin()
+    found = [one for unit in units_of(model) for one in compiled_in(unit, unit.traced, ev) if one.function is function]
+    return bool(found) and all(_Search(model, one, ev).is_over(name) for one in found)
+
+
 def _of_unit(model: FileModel, unit: Unit) -> list[Stale]:
     known = unit.chunk.facts.get(unit.layer)
     if known is not None and not known.result.still_holds(unit, model):
@@ -125,6 +133,25 @@ class _Search:
             if stale is not None and (best is None or (stale.certain and not best.certain)):
                 best = stale
         return best
+
+    def is_over(self, name: str) -> bool:
+        """See the function of that name."""
+        changed = frozenset[str]().union(*(changed_names(model) for model in self.models))
+        found = TracedReads(self.ev, self.compiled.code, self.compiled.target, self.compiled.traced).find(changed)
+        reads = [read for read in found if read.name == name]
+        return bool(reads) and self.calls.are_all and all(self._comes_last(read) for read in reads)
+
+    def _comes_last(self, read: TracedRead) -> bool:
+        """Does a change of it follow a call, in one place with all of them?"""
+        calls, comes = list(self.calls.ways(read)), False
+        for change in self.changes.of(read):
+            for way in self.chains.to(change.spot, change.scope, change.meant, read.variable.home):
+                if way.open is None and all(chain.open is not None for _, chain in calls):
+                    continue  # while the file is imported
+                if any(chain.spots[0].home != way.spots[0].home for _, chain in calls):
+                    return False
+                comes = comes or any(before(chain, way) for _, chain in calls)
+        return comes
 
     # -- order
 
