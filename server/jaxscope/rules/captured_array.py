@@ -239,6 +239,11 @@ def _message(name: str, function: str, size: _Size, many: bool, known: bool) -> 
             "constants (inferred)"
         )
     shown = format_bytes(size.bytes or 0)
+    if many and size.count is None:
+        return (
+            f"`{name}` looks like arrays, the largest known of {shown}, that `{function}` will compile in as constants "
+            "(inferred; total not known)"
+        )
     return f"`{name}` looks like an array of {shown} that `{function}` will compile in as a constant (inferred)"
 
 

@@ -109,8 +109,8 @@ class FileModel:
         return frozenset().union(*(facts.attributes for _, facts in self.chunks))
 
     def _mentioning(self, name: str) -> list[ChunkFacts]:
-        """Facts of the parts of the file in which a name is written."""
-        return [facts_of(chunk) for chunk in self.module.chunks if name in chunk.words]
+        """Facts of the parts of the file in which a name is written; with none, of all."""
+        return [facts_of(chunk) for chunk in self.module.chunks if not name or name in chunk.words]
 
     def global_bindings(self, name: str) -> list[Binding]:
         """Bindings of a global, one that a star import brings included; none when the file has no such name."""

@@ -33,7 +33,7 @@ from jaxscope.semantics.evaluation.values import (
 )
 from jaxscope.semantics.library import calls as library_calls
 from jaxscope.semantics.names.methods import has_decorator, is_self
-from jaxscope.semantics.names.scopes import Binding, Scope
+from jaxscope.semantics.names.scopes import Scope
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
@@ -147,17 +147,3 @@ def _passed(ev: Evaluator, frame: Frame, name: str) -> Value:
         return Scalar(default)  # also where it is annotated as an array: a number is what stands there
     annotation = next((a.annotation for a in every_parameter(scope.function_node) if a.arg == name), None)
     return annotated(ev, annotation, scope.parent or scope, frame.parent or frame)
-
-
-def appended(ev: Evaluator, binding: Binding, frame: Frame) -> Value:
-    """A list that starts empty: what is appended to it in the same scope."""
-    values = []
-    home = binding.scope.owner()
-    for call, where in ev.calls_named(frame.model, "append"):
-        owner = where.owner()
-        if owner is not home and not owner.kind == home.kind == "module":
-            continue
-        target = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if isinstance(target, ast.Name) and target.id == binding.name and len(call.args) == 1:
-            values.append(ev.evaluate(call.args[0], where, ev.frame_of(where, frame)))
-    return Sequence(None, join(values)) if values else Sequence(())

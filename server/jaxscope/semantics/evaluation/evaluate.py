@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from jaxscope.semantics.dependencies import Dependencies
-from jaxscope.semantics.evaluation import calls, objects
+from jaxscope.semantics.evaluation import calls, filled, objects
 from jaxscope.semantics.evaluation.arguments import Given
 from jaxscope.semantics.evaluation.arrays import Call
 from jaxscope.semantics.evaluation.expressions import HANDLERS, attribute, outside, subscript
@@ -31,6 +31,7 @@ from jaxscope.semantics.evaluation.values import (
     Value,
     join,
 )
+from jaxscope.semantics.names.changes import InPlace, in_place_of
 from jaxscope.semantics.names.scopes import AttributeWrite, Binding, Block, Scope
 from jaxscope.semantics.vocabulary import canonical
 
@@ -80,6 +81,14 @@ class Evaluator:
         self._looks_for(model, name)
         return model.calls_named(name)
 
+    def changes_of(self, model: FileModel, mark: str) -> list[InPlace]:
+        """Where a file changes in place what is known by a name."""
+        if model is self.home:
+            self.seen.names.add(mark)
+        else:
+            self.seen.paths.add(model.path)
+        return in_place_of(model, mark)
+
     def other_names(self, model: FileModel, name: str) -> set[str]:
         """Names given to what wraps `name`."""
         self._looks_for(model, name)
@@ -122,7 +131,9 @@ class Evaluator:
         """The frame in which `scope`'s names live, seen from `frame`."""
         function: Scope | None = scope if scope.is_function else scope.enclosing_function()
         if function is None:
-            return self.module_frame(frame.model)
+            while frame.parent is not None:
+                frame = frame.parent
+            return frame if frame.scope is frame.model.top else self.module_frame(frame.model)
         return frame.holding(function) or self.generic_frame(function, frame.model)
 
     def generic_frame(self, scope: Scope, model: FileModel) -> Frame:
@@ -146,7 +157,7 @@ class Evaluator:
         if owner is None:
             return External(f"builtins.{name}")
         if owner.kind == "module":
-            bindings, home = frame.model.global_bindings(name), self.module_frame(frame.model)
+            bindings, home = frame.model.global_bindings(name), self.frame_of(owner, frame)
             here = scope.owner().kind == "module"
         else:
             bindings, home, here = owner.bindings[name], self.frame_of(owner, frame), owner is scope.owner()
@@ -219,8 +230,8 @@ class Evaluator:
             value = element(value)
         for step in binding.path:
             value = unpacked(value, step)
-        if value == Sequence(()):
-            return calls.appended(self, binding, frame)
+        if isinstance(value, (Sequence, Mapping)) and binding.kind == "assign" and not frame.traced:
+            return filled.filled(self, binding, value, frame)
         return value
 
     def parameter(self, name: str, frame: Frame) -> Value:

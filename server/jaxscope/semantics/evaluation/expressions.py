@@ -17,6 +17,7 @@ from jaxscope.semantics.evaluation.arrays import (
     shape_value,
     size_bytes,
 )
+from jaxscope.semantics.evaluation.filled import names_each
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.evaluation.operations import (
     folded,
@@ -26,6 +27,7 @@ from jaxscope.semantics.evaluation.operations import (
     sequence_operation,
     sliced_sequence,
 )
+from jaxscope.semantics.evaluation.turns import each_turn
 from jaxscope.semantics.evaluation.values import (
     TRACER,
     UNKNOWN,
@@ -112,12 +114,20 @@ def _list_comp(ev: Evaluator, node: ast.ListComp | ast.GeneratorExp, scope: Scop
     for generator in node.generators:
         many = length(ev.evaluate(generator.iter, scope, frame)) if count is not None else None
         count = None if many is None or count is None or generator.ifs else count * many
+    if len(node.generators) == 1 and count is not None:
+        values = each_turn(ev, node.elt, inner, frame, node.generators[0])
+        if values is not None:
+            return Sequence(values)
     return Sequence(None, ev.evaluate(node.elt, inner, frame), count)
 
 
 def _dict_comp(ev: Evaluator, node: ast.DictComp, scope: Scope, frame: Frame) -> Value:
     inner = frame.model.scope_of(scope, node)
-    return UNKNOWN if inner is None else Mapping((), ev.evaluate(node.value, inner, frame))
+    if inner is None:
+        return UNKNOWN
+    only = node.generators[0] if len(node.generators) == 1 and not node.generators[0].ifs else None
+    count = length(ev.evaluate(only.iter, scope, frame)) if only is not None and names_each(only, node.key) else None
+    return Mapping((), ev.evaluate(node.value, inner, frame), count)
 
 
 def _if_exp(ev: Evaluator, node: ast.IfExp, scope: Scope, frame: Frame) -> Value:

@@ -93,6 +93,8 @@ class Mapping(Value):
 
     items: tuple[tuple[Any, Value], ...]
     element: Value = UNKNOWN
+    more: int | None = None
+    """Number of the values under other keys."""
 
     def get(self, key: Any) -> Value:
         """The value under `key`."""
@@ -262,7 +264,7 @@ def _join2(a: Value, b: Value) -> Value:
         return SOMEWHERE
     if isinstance(a, Mapping) and isinstance(b, Mapping) and [k for k, _ in a.items] == [k for k, _ in b.items]:
         items = tuple((key, _join2(x, y)) for (key, x), (_, y) in zip(a.items, b.items, strict=True))
-        return Mapping(items, _join2(a.element, b.element))
+        return Mapping(items, _join2(a.element, b.element), a.more if a.more == b.more else None)
     if isinstance(a, Sequence) and isinstance(b, Sequence):
         if a.items is not None and b.items is not None and len(a.items) == len(b.items):
             return replace(a, items=tuple(_join2(x, y) for x, y in zip(a.items, b.items, strict=True)))
@@ -308,5 +310,5 @@ def leaves(value: Value, prefix: str = "", depth: int = 0) -> Iterator[tuple[str
     elif isinstance(value, Mapping) and depth < 5:
         for key, item in value.items:
             yield from leaves(item, f"{prefix}[{key!r}]", depth + 1)
-        for path, array, _ in leaves(value.element, f"{prefix}[...]", depth + 1):
-            yield path, array, None
+        for path, array, count in leaves(value.element, f"{prefix}[...]", depth + 1):
+            yield path, array, None if count is None or value.more is None else count * value.more

@@ -68,7 +68,7 @@ def in_place_of(model: FileModel, mark: str) -> list[InPlace]:
 def _of_read(read: Read, parents: dict[int, ast.AST]) -> Iterator[InPlace]:
     top: ast.AST = read.links[-1] if read.links else read.node
     around = parents.get(id(top))
-    if isinstance(top, (ast.Attribute, ast.Subscript)) and isinstance(top.ctx, ast.Store):
+    if isinstance(top, (ast.Attribute, ast.Subscript)) and isinstance(top.ctx, (ast.Store, ast.Del)):
         yield InPlace(read, links_of(read.links), top, getattr(around, "value", None), False)
     elif isinstance(around, (ast.Attribute, ast.Subscript)) and isinstance(around.ctx, (ast.Store, ast.Del)):
         yield InPlace(read, links_of((*read.links, around)), around, None, False)

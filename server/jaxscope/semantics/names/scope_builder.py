@@ -285,6 +285,8 @@ class Builder:
                 index = number - len(target.elts) if late else number
                 self._target(item, statement, value, (*path, index), kind)
         else:
+            if not path:
+                self.facts.parents[id(target)] = statement
             if kind == "assign" and (write := assigned_by(target, value, path, self.scope)) is not None:
                 self.scope.writes.append(write)
             for child in ast.iter_child_nodes(target):
