@@ -86,7 +86,7 @@ from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.names.scopes import Scope
 from jaxscope.semantics.retracing.rebuilt import Rebuilt
 from jaxscope.semantics.retracing.retraces import retraces_of
-from jaxscope.semantics.retracing.varied import Varied
+from jaxscope.semantics.retracing.varied import Resized, ShapeCause, Varied
 from jaxscope.text.span import Range
 from jaxscope.worker.jaxscope_worker.wire.messages import TraceReply
 
@@ -118,7 +118,7 @@ class Retrace(Rule):
 
 
 def _claims(model: FileModel) -> list[Claim]:
-    rebuilt, varied = retraces_of(model)
+    rebuilt, varied, resized = retraces_of(model)
     found = []
     for one in rebuilt:
         lines = model.module.range(one.scope.chunk, one.node)
@@ -128,7 +128,8 @@ def _claims(model: FileModel) -> list[Claim]:
         lines = model.module.range(item.call.scope.chunk, item.call.node)
         function = model.function_of(item.call.function)
         found.append(Claim(_of_varied(model, item), (function,), range(lines.start.line, lines.end.line + 1)))
-    return found
+    # A run tells nothing of functions of libraries.
+    return [*found, *(Claim(_of_resized(model, other), (), range(0)) for other in resized)]
 
 
 # ---------------------------------------------------------------- compiled anew
@@ -223,6 +224,27 @@ def _of_varied(model: FileModel, one: Varied) -> Finding:
     )
 
 
+def _of_resized(model: FileModel, one: Resized) -> Finding:
+    function, shape, scope = one.call.function, one.shape, one.call.scope
+    written = ast.unparse(shape.node)
+    around = next((outer for outer in scope.around() if outer.kind == "function"), None)
+    start = model.module.range(scope.chunk, shape.loop.node).start
+    return Finding(
+        NAME,
+        "warning" if shape.sure else "hint",
+        model.path,
+        _given_range(model, scope, one.call.node, one.argument),
+        model.function_of(around).qualname if around is not None else function,
+        written,
+        _said_of_shape(shape.cause, written, function),
+        "static",
+        via=shape.cause.replace(" ", "-"),
+        related=(Related(model.path, start.line, "in this loop", start.column),),
+        refused=PADDING,
+        advice=padding(shape.cause),
+    )
+
+
 def _fixes_of_varied(one: Varied) -> tuple[FixOffer, ...]:
     if one.cause == "number" and one.sure and one.use in ("array", "exponent"):
         title = f"Pass `{one.parameter}` as an {'array' if one.is_marked_nowhere else 'ordinary argument'}"
@@ -264,12 +286,8 @@ def _said(model: FileModel, one: Varied, function: str, written: str) -> str:
         )
     if one.cause == "number":
         return f"Static {parameter} is another number in each iteration: `{function}` is traced for each (inferred)"
-    if one.cause == "length":
-        return f"`{written}` has another shape in each iteration: `{function}` is traced for each (inferred)"
-    if one.cause == "grows":
-        return f"`{written}` is longer in each iteration: `{function}` is traced for each length (inferred)"
-    if one.cause == "last batch":
-        return f"The last `{written}` may be shorter than the others: `{function}` is then traced again (inferred)"
+    if one.cause in ("length", "grows", "last batch"):
+        return _said_of_shape(one.cause, written, function)
     assert one.other is not None
     here, there = "keyword", "position"
     if all(key.arg != one.parameter for key in one.call.node.keywords):
@@ -279,16 +297,28 @@ def _said(model: FileModel, one: Varied, function: str, written: str) -> str:
     return f"{parameter} is passed by {here} here and by {there} on line {line}: {both}"
 
 
+def _said_of_shape(cause: ShapeCause, written: str, function: str) -> str:
+    if cause == "length":
+        return f"`{written}` has another shape in each iteration: `{function}` is traced for each (inferred)"
+    if cause == "grows":
+        return f"`{written}` is longer in each iteration: `{function}` is traced for each length (inferred)"
+    return f"The last `{written}` may be shorter than the others: `{function}` is then traced again (inferred)"
+
+
 def _argument_range(model: FileModel, one: Varied) -> Range:
-    """Of the argument; where that is on another line than the call, of what is called."""
-    chunk, call = one.call.scope.chunk, one.call.node
-    func = call.func
+    """Of the argument."""
+    func = one.call.node.func
     receiver = isinstance(func, ast.Attribute) and func.value is one.node
     given = next((value for _, value in one.call.given if value is one.node), None)
     node = one.node if receiver else given or next(v for key, v in one.call.given if key == one.parameter)
-    place = model.module.range(chunk, node)
+    return _given_range(model, one.call.scope, one.call.node, node)
+
+
+def _given_range(model: FileModel, scope: Scope, call: ast.Call, node: ast.expr) -> Range:
+    """Of an argument; where that is on another line than the call, of what is called."""
+    place = model.module.range(scope.chunk, node)
     if place.start.line != place.end.line or node.lineno != call.lineno:
-        return model.module.range(chunk, func)
+        return model.module.range(scope.chunk, call.func)
     return place
 
 

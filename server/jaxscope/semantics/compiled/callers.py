@@ -17,13 +17,15 @@ from jaxscope.semantics.compiled.sites import (
 )
 from jaxscope.semantics.evaluation import objects
 from jaxscope.semantics.evaluation.arguments import parameters
-from jaxscope.semantics.evaluation.values import Const, FunctionValue, Instance, Sequence, Transformed, Value
+from jaxscope.semantics.evaluation.values import Const, External, FunctionValue, Instance, Sequence, Transformed, Value
 from jaxscope.semantics.names.scopes import Binding, Block, Scope, facts_of
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
     from jaxscope.semantics.model import FileModel
     from jaxscope.source.module import Chunk
+
+_LAYER = "compiled_calls"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,17 @@ class CompiledCall:
         return next((value for key, value in self.given if key == name), None)
 
 
+@dataclass(frozen=True, slots=True)
+class LibraryCall:
+    """One call of a library's function that is compiled by the program: `mean = jax.jit(jnp.mean)`."""
+
+    node: ast.Call
+    scope: Scope
+    block: Block
+    function: str
+    """As it is written where it is compiled: `jnp.mean`."""
+
+
 def compiled_calls_of(model: FileModel) -> list[CompiledCall]:
     """Every call in the file of a function that is compiled, here or in another file, in source order."""
     return model.once(
@@ -67,12 +80,25 @@ def compiled_calls_of(model: FileModel) -> list[CompiledCall]:
 
 def compiled_calls_in(model: FileModel, chunk: Chunk) -> list[CompiledCall]:
     """Those in one part of the file."""
-    found: list[CompiledCall] = model.kept(chunk, "compiled_calls", partial(_of_chunk, model, chunk))
-    return found
+    found: _Calls = model.kept(chunk, _LAYER, partial(_of_chunk, model, chunk))
+    return found.of_project
 
 
-def _of_chunk(model: FileModel, chunk: Chunk, ev: Evaluator) -> list[CompiledCall]:
-    found = []
+def library_calls_in(model: FileModel, chunk: Chunk) -> list[LibraryCall]:
+    """Those of compiled functions of libraries in one part of the file."""
+    found: _Calls = model.kept(chunk, _LAYER, partial(_of_chunk, model, chunk))
+    return found.of_libraries
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    of_project: list[CompiledCall]
+    of_libraries: list[LibraryCall]
+
+
+def _of_chunk(model: FileModel, chunk: Chunk, ev: Evaluator) -> _Calls:
+    found: list[CompiledCall] = []
+    other: list[LibraryCall] = []
     for scope in facts_of(chunk).scopes:
         for call, block in scope.calls:
             if not _may_be_compiled(ev, call.func, scope, model):
@@ -82,7 +108,9 @@ def _of_chunk(model: FileModel, chunk: Chunk, ev: Evaluator) -> list[CompiledCal
             target = peel(ev, value) if compiled is not None else Target()
             if compiled is not None and target.function is not None:
                 found.append(_call(call, scope, block, compiled, target, target.function))
-    return sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset))
+            elif compiled is not None and isinstance(compiled.target, External):
+                other.append(LibraryCall(call, scope, block, ast.unparse(compiled.call.args[0])))
+    return _Calls(sorted(found, key=lambda one: (one.node.lineno, one.node.col_offset)), other)
 
 
 def _may_be_compiled(ev: Evaluator, node: ast.expr, scope: Scope, model: FileModel) -> bool:

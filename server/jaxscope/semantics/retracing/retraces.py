@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxscope.semantics.captured.captures import traced_scopes_of
-from jaxscope.semantics.compiled.callers import CompiledCall, compiled_calls_of
+from jaxscope.semantics.compiled.callers import CompiledCall, LibraryCall, compiled_calls_of, library_calls_in
 from jaxscope.semantics.compiled.sites import COMPILING, Site, is_local_name
 from jaxscope.semantics.names.scopes import facts_of
 from jaxscope.semantics.retracing import rebuilt, varied
 from jaxscope.semantics.retracing.rebuilt import Rebuilt
-from jaxscope.semantics.retracing.varied import Varied
+from jaxscope.semantics.retracing.varied import Resized, Varied
 from jaxscope.source.module import Chunk
 
 if TYPE_CHECKING:
@@ -26,13 +26,17 @@ _COSTLY = COMPILING | rebuilt.LOOPS
 class _Found:
     sites: tuple[Site, ...]
     calls: tuple[CompiledCall, ...]
+    library: tuple[LibraryCall, ...]
     """What it was made from."""
     rebuilt: tuple[Rebuilt, ...]
     varied: tuple[Varied, ...]
+    resized: tuple[Resized, ...]
 
 
-def retraces_of(model: FileModel) -> tuple[list[Rebuilt], list[Varied]]:
-    """Functions that are compiled anew again and again, and compiled functions that are given something new each time.
+def retraces_of(model: FileModel) -> tuple[list[Rebuilt], list[Varied], list[Resized]]:
+    """Functions that are compiled anew again and again, compiled functions that are given something new each time, and
+    those of libraries that are given arrays of other shapes.
+
     Code that is traced itself runs once, whatever it repeats."""
     calls: dict[Chunk, list[CompiledCall]] = {}
     for call in compiled_calls_of(model):
@@ -43,27 +47,38 @@ def retraces_of(model: FileModel) -> tuple[list[Rebuilt], list[Varied]]:
     traced = traced_scopes_of(model)
     new: list[Rebuilt] = []
     other: list[Varied] = []
+    resized: list[Resized] = []
     for chunk in model.module.chunks:
-        if chunk in calls or chunk in sites or not _COSTLY.isdisjoint(facts_of(chunk).calls):
-            found = _of_chunk(model, chunk, tuple(sites.get(chunk, ())), tuple(calls.get(chunk, ())))
+        library = library_calls_in(model, chunk)
+        if chunk in calls or chunk in sites or library or not _COSTLY.isdisjoint(facts_of(chunk).calls):
+            found = _of_chunk(model, chunk, tuple(sites.get(chunk, ())), tuple(calls.get(chunk, ())), tuple(library))
             new += (one for one in found.rebuilt if traced.isdisjoint(one.eager))
             other += (one for one in found.varied if traced.isdisjoint(one.call.scope.around()))
+            resized += (one for one in found.resized if traced.isdisjoint(one.call.scope.around()))
     other += (
         one
         for one in varied.by_style([call for group in calls.values() for call in group])
         if traced.isdisjoint(one.call.scope.around())
     )
-    return new, other
+    return new, other, resized
 
 
-def _of_chunk(model: FileModel, chunk: Chunk, sites: tuple[Site, ...], calls: tuple[CompiledCall, ...]) -> _Found:
+def _of_chunk(
+    model: FileModel,
+    chunk: Chunk,
+    sites: tuple[Site, ...],
+    calls: tuple[CompiledCall, ...],
+    library: tuple[LibraryCall, ...],
+) -> _Found:
     kept = chunk.facts.get("retraces")
-    if kept is not None and (kept.result.sites, kept.result.calls) != (sites, calls):
+    if kept is not None and (kept.result.sites, kept.result.calls, kept.result.library) != (sites, calls, library):
         del chunk.facts["retraces"]
 
     def work(ev: Evaluator) -> _Found:
         new = _rebuilt(ev, model, chunk, sites)
-        return _Found(sites, calls, new, tuple(one for call in calls for one in varied.of_call(ev, model, call)))
+        other = tuple(one for call in calls for one in varied.of_call(ev, model, call))
+        resized = tuple(one for call in library for one in varied.of_library_call(ev, call))
+        return _Found(sites, calls, library, new, other, resized)
 
     found: _Found = model.kept(chunk, "retraces", work)
     return found

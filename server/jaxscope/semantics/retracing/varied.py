@@ -7,22 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from jaxscope.semantics.compiled.callers import CompiledCall
-from jaxscope.semantics.compiled.repetition import block_of, runs_again
+from jaxscope.semantics.compiled.callers import CompiledCall, LibraryCall
+from jaxscope.semantics.compiled.repetition import runs_again
 from jaxscope.semantics.compiled.varying import Loop, bindings_in, loops_around, names_in, varying_names
 from jaxscope.semantics.evaluation.arguments import parameters
 from jaxscope.semantics.evaluation.values import Array, Const, External, Instance, Value, number
 from jaxscope.semantics.names.scopes import Binding, Block, Scope
 from jaxscope.semantics.retracing.fresh import hashes_by_identity, made, only_binding
+from jaxscope.semantics.retracing.growing import JOINING, grows, is_joined
 from jaxscope.semantics.retracing.static_use import Use, use_of
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
     from jaxscope.semantics.model import FileModel
 
-Cause = Literal["unhashable", "new function", "new object", "number", "length", "grows", "last batch", "style"]
+ShapeCause = Literal["length", "grows", "last batch"]
+Cause = Literal["unhashable", "new function", "new object", "number", "style"] | ShapeCause
 _UNHASHABLE = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
-_GROWING = frozenset(("concatenate", "append", "hstack", "vstack", "stack", "column_stack"))
+_MAKING_ONE = JOINING | {"array", "asarray", "stack"}
+"""Functions that make one array of a list."""
 _SIZED = frozenset(("zeros", "ones", "full", "empty", "arange", "linspace", "eye"))
 
 
@@ -49,6 +52,34 @@ class Varied:
         return self.cause == "number" and self.parameter not in self.call.statics
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An array, or a list of arrays, whose shape varies."""
+
+    cause: ShapeCause
+    node: ast.expr
+    sure: bool
+    loop: Loop
+    """In which it varies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resized:
+    """One argument of one call of a library's function."""
+
+    call: LibraryCall
+    argument: ast.expr
+    shape: Shape
+
+
+def of_library_call(ev: Evaluator, call: LibraryCall) -> Iterator[Resized]:
+    """What has another shape each time that a call is made."""
+    for node in (*call.node.args, *(word.value for word in call.node.keywords)):
+        shape = _shape(ev, call, node)
+        if shape is not None:
+            yield Resized(call, node, shape)
+
+
 def of_call(ev: Evaluator, model: FileModel, call: CompiledCall) -> Iterator[Varied]:
     """What differs each time that a call is made."""
     statics = dict.fromkeys(call.statics)
@@ -62,7 +93,7 @@ def of_call(ev: Evaluator, model: FileModel, call: CompiledCall) -> Iterator[Var
         if name in statics:
             one = _static(ev, call, name, node)
         else:
-            one = (_number(ev, call, name, node) if call.anew else None) or _shape(ev, call, name, node)
+            one = (_number(ev, call, name, node) if call.anew else None) or _reshaped(ev, call, name, node)
         if one is not None:
             yield one
 
@@ -163,19 +194,25 @@ def _changing_loop(ev: Evaluator, node: ast.expr, scope: Scope, block: Block) ->
 # ---------------------------------------------------------------- shapes
 
 
-def _shape(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr) -> Varied | None:
+def _reshaped(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr) -> Varied | None:
+    shape = _shape(ev, call, node)
+    return Varied(shape.cause, call, name, shape.node, shape.sure, shape.loop) if shape is not None else None
+
+
+def _shape(ev: Evaluator, call: CompiledCall | LibraryCall, node: ast.expr) -> Shape | None:
     loops = loops_around(call.scope, call.block)
-    if not loops:
-        return None
-    source = _source(ev, node, call.scope)
-    if source is not node and not any(
+    source = _source(ev, node, call.scope) if loops else node
+    if source is node or any(
         one.value is source for loop in loops for many in bindings_in(loop).values() for one in many
     ):
-        return None
-    return _sliced(ev, call, name, source, loops) or _sized(ev, call, name, source, loops)
+        found = _sliced(ev, call.scope, source, loops) or _sized(ev, call, source, loops)
+        if found is not None:
+            return found
+    growing = (loop for loop in loops if grows(ev, node, loop, call.scope, call.block))
+    return next((Shape("grows", node, loop is loops[0], loop) for loop in growing), None)
 
 
-def _sliced(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr, loops: list[Loop]) -> Varied | None:
+def _sliced(ev: Evaluator, scope: Scope, node: ast.expr, loops: list[Loop]) -> Shape | None:
     """`data[:n]`: as long as the loop's variable says; `data[i : i + size]`: shorter at the end of the data."""
     if not isinstance(node, ast.Subscript):
         return None
@@ -186,9 +223,9 @@ def _sliced(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr, loops:
             varying = _numbers(ev, loop)
             low, high = (_depends(end, varying) for end in (index.lower, index.upper))
             if low != high:
-                return Varied("length", call, name, node, loop is loops[0], loop)
-            if low and high and _may_be_short(ev, index, loop, call.scope):
-                return Varied("last batch", call, name, node, False, loop)
+                return Shape("length", node, loop is loops[0], loop)
+            if low and high and _may_be_short(ev, index, loop, scope):
+                return Shape("last batch", node, False, loop)
     return None
 
 
@@ -226,7 +263,7 @@ def _may_be_short(ev: Evaluator, index: ast.Slice, loop: Loop, scope: Scope) -> 
     return not (len(known) == 2 and known[1] and known[0] % known[1] == 0)
 
 
-def _sized(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr, loops: list[Loop]) -> Varied | None:
+def _sized(ev: Evaluator, call: CompiledCall | LibraryCall, node: ast.expr, loops: list[Loop]) -> Shape | None:
     """`jnp.zeros(n)`; `jnp.array(history)` of a list that grows; `xs = jnp.append(xs, x)`."""
     if not isinstance(node, ast.Call) or not node.args:
         return None
@@ -236,31 +273,13 @@ def _sized(ev: Evaluator, call: CompiledCall, name: str, node: ast.expr, loops: 
         return None
     for loop in loops:
         if word in _SIZED and _depends(node.args[0], _numbers(ev, loop)):
-            return Varied("length", call, name, node, loop is loops[0], loop)
-        if word in ("array", "asarray", *_GROWING) and _grows(ev, node.args[0], loop, call.scope):
-            return Varied("grows", call, name, node, loop is loops[0], loop)
-        if word in _GROWING and isinstance(node.args[0], (ast.List, ast.Tuple, ast.Name)):
-            parts = node.args[0].elts if isinstance(node.args[0], (ast.List, ast.Tuple)) else node.args
-            binding = {key for key, many in bindings_in(loop).items() if any(one.value is node for one in many)}
-            if word != "stack" and any(isinstance(one, ast.Name) and one.id in binding for one in parts):
-                return Varied("grows", call, name, node, loop is loops[0], loop)
+            return Shape("length", node, loop is loops[0], loop)
+        if word in _MAKING_ONE and grows(ev, node.args[0], loop, call.scope, call.block):
+            return Shape("grows", node, loop is loops[0], loop)
+        bound = (key for key, many in bindings_in(loop).items() if any(one.value is node for one in many))
+        if any(is_joined(ev, name, node, call.scope) for name in bound):
+            return Shape("grows", node, loop is loops[0], loop)
     return None
-
-
-def _grows(ev: Evaluator, node: ast.expr, loop: Loop, scope: Scope) -> bool:
-    """Is it a list made before the loop that each iteration appends to?"""
-    binding = only_binding(ev, node, scope)
-    if binding is None or not isinstance(node, ast.Name) or loop.number in binding.block or not loop.number:
-        return False
-    if not isinstance(binding.value, ast.List):
-        return False
-    model = ev.model_of(scope.module_part())
-    for call, where in ev.calls_named(model, "append"):
-        target = call.func.value if isinstance(call.func, ast.Attribute) else None
-        named = isinstance(target, ast.Name) and target.id == node.id
-        if named and where.owner() is scope.owner() and loop.number in block_of(where, call):
-            return True
-    return False
 
 
 # ---------------------------------------------------------------- by position and by keyword
