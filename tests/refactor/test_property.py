@@ -22,6 +22,7 @@ from program_runner import Runner, same
 
 from jaxscope.refactor.change import Refusal
 from jaxscope.refactor.to_argument.hoist_argument import plan
+from jaxscope.refactor.unused_imports import without_unused
 from jaxscope.semantics.project import Project
 from jaxscope.source.files import write_source
 from jaxscope.text.edit import FileChange, SourceChange
@@ -53,7 +54,8 @@ def asked(program: Program, folder: str) -> SourceChange | Refusal:
     project = Project(folder)
     for name, text in program.files.items():
         (Path(folder) / f"{name}.py").write_text(text, encoding="utf-8", newline="")
-    return plan(project, f"{folder}/{program.path}.py", program.function, program.name, program.line)
+    answer = plan(project, f"{folder}/{program.path}.py", program.function, program.name, program.line)
+    return answer if isinstance(answer, Refusal) else without_unused(project, answer)
 
 
 def written(program: Program, change: SourceChange) -> dict[str, str]:
@@ -71,9 +73,9 @@ def written(program: Program, change: SourceChange) -> dict[str, str]:
 def untouched(before: bytes, after: bytes, change: FileChange) -> None:
     """Lines without an edit are there as they were, byte by byte, and new ones end as the others do."""
     touched = {
-        change.original.count("\n", 0, offset)
-        for edit in change.edit.edits
-        for offset in (edit.span.start, edit.span.end)
+        line
+        for start, end in ((edit.span.start, edit.span.end) for edit in change.edit.edits)
+        for line in range(change.original.count("\n", 0, start), change.original.count("\n", 0, end) + 1)
     }
     assert sum(edit.span.end - edit.span.start for edit in change.edit.edits) <= LONGEST, (
         "more is replaced than must be"

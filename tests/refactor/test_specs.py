@@ -27,6 +27,7 @@ from jaxscope.refactor import (
 from jaxscope.refactor.change import Hoist, Refusal
 from jaxscope.refactor.suppress import ignore_on_line
 from jaxscope.refactor.to_argument.hoist_argument import plan
+from jaxscope.refactor.unused_imports import without_unused
 from jaxscope.semantics.project import Project
 from jaxscope.text.edit import SourceChange
 from jaxscope.text.span import LineIndex, Position, Range
@@ -50,6 +51,11 @@ SECTIONS = list(sections(Path(__file__).parent))
 def asked(section: Section, folder: Path) -> SourceChange | Refusal:
     """Makes the project of the section and plans what it asks for."""
     project = Project(str(folder))
+    answer = _planned(section, folder, project)
+    return answer if isinstance(answer, Refusal) else without_unused(project, answer)
+
+
+def _planned(section: Section, folder: Path, project: Project) -> SourceChange | Refusal:
     for name, text in section.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

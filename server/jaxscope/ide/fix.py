@@ -12,6 +12,7 @@ from jaxscope.ide import fix_kinds, new_argument
 from jaxscope.ide.remap import LineMap
 from jaxscope.ide.workspace import Workspace
 from jaxscope.refactor.change import Hoist, Refusal
+from jaxscope.refactor.unused_imports import without_unused
 from jaxscope.rules.finding import SEVERITIES, Finding
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.project import Project
@@ -172,7 +173,8 @@ def _plan(project: Project, finding: Finding) -> SourceChange | Refusal:
     for offer in finding.fixes:
         if offer.kind in fix_kinds.PLANNERS:
             try:
-                return fix_kinds.PLANNERS[offer.kind](project, finding)
+                planned = fix_kinds.PLANNERS[offer.kind](project, finding)
+                return planned if isinstance(planned, Refusal) else without_unused(project, planned)
             except Exception as error:  # a mistake of ours: a server lives on, and the user need not know the kind
                 logger.exception("%s of `%s` in %s", offer.kind, finding.name, finding.path)
                 reason = f"the fix could not be planned: {error or type(error).__name__}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from jaxscope.refactor.program.names import File, identifiers, unused
@@ -15,6 +16,7 @@ from jaxscope.semantics.names.scopes import Scope
 from jaxscope.text.edit import Edit
 from jaxscope.text.span import Span
 
+_Import = ast.Import | ast.ImportFrom
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -34,13 +36,28 @@ class Visible:
             if file.lookup(scope, value.root) is not (None if value.new else value.home):
                 raise file.refuse(f"`{value.root}` means something else at this call.", node)
             return value.text
-        for home, prefix in self.files.module_prefixes(file, value.file.path):
-            first = prefix.partition(".")[0]
-            if file.lookup(scope, first) is home and file.has_run(home.bindings[first][0], node):
-                return f"{prefix}.{value.text}"
-        held = file.imported(node, lambda one: self.files.target(file, one) == (value.file.path, value.root))
-        name = next(held, None) or self._import(file, scope, node)
-        return name + "".join(value.links)
+        links = "".join(value.links)
+        for path, root in self._homes:
+            for home, prefix in self.files.module_prefixes(file, path):
+                first = prefix.partition(".")[0]
+                if file.lookup(scope, first) is home and file.has_run(home.bindings[first][0], node):
+                    return f"{prefix}.{root}{links}"
+        held = next(file.imported(node, lambda one: self.files.target(file, one) in self._homes), None)
+        return (held or self._import(file, scope, node)) + links
+
+    @cached_property
+    def _homes(self) -> list[tuple[str, str]]:
+        """The modules that have the value, and its names there: from the one that makes it to that of its readers."""
+        file: File | None = self.value.file
+        found = [(self.value.file.path, self.value.root)]
+        while file is not None:
+            bindings = file.top.bindings.get(found[-1][1], [])
+            target = self.files.target(file, bindings[0]) if len(bindings) == 1 and not bindings[0].block else None
+            if target is None or target[1] is None or (target[0], target[1]) in found:
+                break
+            found.append((target[0], target[1]))
+            file = self.files.readable(target[0])
+        return found[::-1]
 
     def check_made(self, file: File, node: ast.expr) -> None:
         """Raises Refused unless the value certainly exists when the code at `node` runs, rather than later."""
@@ -70,10 +87,11 @@ class Visible:
 
     def _import(self, file: File, scope: Scope, node: ast.expr) -> str:
         """Imports the value where the file imports from its module, or from one that hands the function on."""
-        path, root = self.value.file.path, self.value.root
         imports = list(self._imports(file, scope, node))
-        statement = next((found for found in imports if self._from(file, found) == path), None)
-        beside = next(filter(None, (self._beside(file, found) for found in reversed(imports))), None)
+        ways = (self._way(file, imports, path) for path, _ in self._homes)
+        (statement, beside), root = next(
+            ((way, root) for way, (_, root) in zip(ways, self._homes, strict=True) if any(way)), ((None, None), "")
+        )
         if statement is None and beside is None:
             raise file.refuse(f"`{self.value.text}` cannot be seen from this call.", node)
         at = statement or (beside[0] if beside else file.tree)
@@ -88,7 +106,12 @@ class Visible:
             self._imported[at] = name
         return self._imported[at]
 
-    def _imports(self, file: File, scope: Scope, node: ast.expr) -> Iterator[ast.Import | ast.ImportFrom]:
+    def _way(self, file: File, imports: list[_Import], path: str) -> tuple[_Import | None, tuple[_Import, str] | None]:
+        """A statement that imports from a module, or one beside which its name can be said, and that name."""
+        statement = next((found for found in imports if self._from(file, found) == path), None)
+        return statement, next(filter(None, (self._beside(file, found, path) for found in reversed(imports))), None)
+
+    def _imports(self, file: File, scope: Scope, node: ast.expr) -> Iterator[_Import]:
         """Imports that have certainly run when the code at `node` runs, from the outermost on."""
         bodies = [around.node for around in scope.around() if around.kind != "class"]
         for body in [file.tree, *reversed(bodies)]:
@@ -97,13 +120,13 @@ class Visible:
                 if isinstance(statement, ast.Import | ast.ImportFrom) and earlier:
                     yield statement
 
-    def _from(self, file: File, statement: ast.Import | ast.ImportFrom) -> str | None:
+    def _from(self, file: File, statement: _Import) -> str | None:
         if isinstance(statement, ast.Import):
             return None
         return self.files.project.resolve(file.path, statement.module or "", statement.level)
 
-    def _beside(self, file: File, statement: ast.Import | ast.ImportFrom) -> tuple[ast.stmt, str] | None:
-        """The statement, and how the value's module is called where that of the statement is called as it is there."""
+    def _beside(self, file: File, statement: _Import, path: str) -> tuple[_Import, str] | None:
+        """The statement, and how the module at `path` is called where that of the statement is called so."""
         resolve, level = self.files.project.resolve, getattr(statement, "level", 0)
         name = statement.names[0].name if isinstance(statement, ast.Import) else statement.module or ""
         found = resolve(file.path, name, level)
@@ -111,9 +134,9 @@ class Visible:
             return None
         folder = Path(found).parent if not name or Path(found).name == "__init__.py" else Path(found)
         base = folder.parents[name.count(".")] if name else folder
-        target = Path(self.value.file.path).with_suffix("")
+        target = Path(path).with_suffix("")
         target = target.parent if target.name == "__init__" else target
         if base not in target.parents:
             return None
         module = "." * level + ".".join(target.relative_to(base).parts)
-        return (statement, module) if resolve(file.path, module[level:], level) == self.value.file.path else None
+        return (statement, module) if resolve(file.path, module[level:], level) == path else None
