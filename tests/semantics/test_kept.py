@@ -48,13 +48,29 @@ PARTS = [
     "for i in range(3):\n    jax.jit(lambda v: v + i)(i)\n",
     "def clear():\n    LOG.clear()\n    m.w = 3\n",
     "log(2)\nclear()\nlog(2)\n",
+    "@jax.jit\ndef late(x):\n    return x @ other.LATE\n",
+    "layers = []\nfor _ in range(3):\n    layers.append(jnp.zeros((N, 512)))\n",
+    "layers = [jnp.zeros((N, 512))] * 3\n",
+    "layers.pop()\n",
+    "del layers[0]\n",
+    "layers += [W]\n",
+    "same = layers\nsame.clear()\n",
+    "def shorten(many):\n    many.pop()\n",
+    "shorten(layers)\n",
+    "@jax.jit\ndef total(x):\n    return x + sum(one.sum() for one in layers)\n",
+    "@jax.jit\ndef run_it(model, x):\n    return model.step(x) + model.other(x)\n",
+    "run_it(m, 1.0)\n",
+    "class Q(M):\n    def other(self, x):\n        return x @ W\n\n\nm = Q(3)\n",
     "# a comment\n\n",
     "print('é')\n",
 ]
-OTHER = ["import jax.numpy as jnp\nTABLE = jnp.zeros((1024, 1024))\n", "TABLE = 3\n"]
+OTHER = ["import jax.numpy as jnp\nTABLE = jnp.zeros((1024, 1024))\n", "TABLE = 3\nLATE = None\n"]
+THIRD = ["import other\n", "import jax.numpy as jnp\nimport other\nother.LATE = jnp.zeros((1024, 1024))\n"]
 
 versions = st.lists(
-    st.tuples(st.integers(0, 30), st.sampled_from(["insert", "delete", "replace", "other"]), st.sampled_from(PARTS)),
+    st.tuples(
+        st.integers(0, 30), st.sampled_from(["insert", "delete", "replace", "other", "third"]), st.sampled_from(PARTS)
+    ),
     min_size=1,
     max_size=8,
 )
@@ -70,9 +86,9 @@ def findings(project: Project, path: str) -> list[object]:
 @settings(max_examples=250, deadline=None)
 def test_kept_facts_are_right(parts: list[str], changes: list[tuple[int, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path, second = str(Path(folder, "case.py")), str(Path(folder, "other.py"))
+        path, second, third = (str(Path(folder, name)) for name in ("case.py", "other.py", "third.py"))
         parts = [PARTS[0], *parts]
-        other = OTHER[0]
+        other, more = OTHER[0], THIRD[0]
         kept = Project(folder)
         kept.set_text(second, other)
         kept.set_text(path, "".join(parts))
@@ -82,11 +98,15 @@ def test_kept_facts_are_right(parts: list[str], changes: list[tuple[int, str, st
             if what == "other":
                 other = OTHER[1 - OTHER.index(other)]
                 kept.set_text(second, other)
+            elif what == "third":
+                more = THIRD[1 - THIRD.index(more)]
+                kept.set_text(third, more)
             else:
                 parts[at : at + (what != "insert")] = [part] if what != "delete" else []
                 parts = parts or [PARTS[0]]
                 kept.set_text(path, "".join(parts))
             fresh = Project(folder)
             fresh.set_text(second, other)
+            fresh.set_text(third, more)
             fresh.set_text(path, "".join(parts))
             assert findings(kept, path) == findings(fresh, path)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from jaxscope.semantics.names.scopes import ChunkFacts
 
 
+ANY_FILE = "*"
+
+
 @dataclass(slots=True)
 class Dependencies:
     """Everything that was looked at in one evaluation."""
@@ -29,7 +32,7 @@ class Dependencies:
     outside: set[str] = field(default_factory=set)
     """Attributes of which it was asked who assigns them, other than methods to their own object."""
     paths: set[str] = field(default_factory=set)
-    """Other files of the project."""
+    """Other files of the project; ANY_FILE where all were searched."""
 
     def add(self, other: Dependencies) -> None:
         """Takes in what another evaluation looked at."""

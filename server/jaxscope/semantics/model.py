@@ -16,7 +16,7 @@ from jaxscope.semantics.compiled.functions import Place as Place
 from jaxscope.semantics.compiled.functions import TracedSite as TracedSite
 from jaxscope.semantics.compiled.functions import parameters_of
 from jaxscope.semantics.compiled.sites import Site, find
-from jaxscope.semantics.dependencies import Dependencies, change_between
+from jaxscope.semantics.dependencies import ANY_FILE, Dependencies, change_between
 from jaxscope.semantics.evaluation.evaluate import At, Evaluator
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.names.globals import Globals
@@ -69,7 +69,7 @@ class FileModel:
     def other_file_changed(self, path: str | None) -> None:
         """Drops what rests on another file; None: on anything outside this one, found or not."""
         for chunk in self.module.chunks:
-            _drop(chunk, lambda rests_on: path is None or path in rests_on.paths)
+            _drop(chunk, lambda rests_on: path is None or path in rests_on.paths or ANY_FILE in rests_on.paths)
         self._worked_out.clear()
         self.__dict__.pop("sites", None)
         self.__dict__.pop("traced", None)

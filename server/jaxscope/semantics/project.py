@@ -13,6 +13,7 @@ from jaxscope.source.module import Module, parse
 
 _SKIPPED = frozenset(("node_modules", "__pycache__", "site-packages", "build", "dist", "venv", "env"))
 _LARGEST_FILE = 4 << 20
+_ASSIGNED = re.compile(r"""\.(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|setattr\([^,\n]+,\s*["'](\w+)""")
 
 
 class Project:
@@ -26,6 +27,8 @@ class Project:
         self._resolved: dict[tuple[str, str, int], str | None] = {}
         self._names: dict[str, frozenset[str]] = {}
         self._mentions: dict[str, bool] = {}
+        self._assigned: dict[str, frozenset[str] | None] = {}
+        """Names of the attributes that each file assigns; None where it has changed since."""
         self.evaluator = Evaluator(self)
         self.fixed = False
         """Do the files stay as they are from now on? Then what is worked out serves all of them, instead of being kept
@@ -55,7 +58,7 @@ class Project:
         except OSError:
             return None
         self._disk[path] = (stamp, module)
-        if kept is not None:
+        if kept is not None or self._assigns_anew(module):
             self._changed(path)
         return module
 
@@ -103,6 +106,9 @@ class Project:
             self._resolved.clear()
             self._names.clear()
             self._mentions.clear()
+            self._assigned.clear()
+        elif self._assigned:
+            self._assigned[path] = None
         for model in self._models.values():
             if model.path != path:
                 model.other_file_changed(path)
@@ -197,6 +203,19 @@ class Project:
         texts = (self.text(other) for other in self.python_files() if other != path)
         return any(text is not None and imports.search(text) for text in texts)
 
+    def _assigns_anew(self, module: Module) -> bool:
+        """Does a file that is read for the first time assign other attributes than was found when all were searched?"""
+        return bool(self._assigned) and self._assigned.get(module.path, frozenset()) != _assigned_in(module.text)
+
+    def assigning(self, attribute: str) -> list[str]:
+        """Files that assign an attribute of that name to some object or module, as their text tells."""
+        if not self._assigned:
+            self._assigned = dict.fromkeys([*self.python_files(), *self._open])
+        for path, names in self._assigned.items():
+            if names is None:
+                self._assigned[path] = _assigned_in(self.text(path) or "")
+        return sorted(path for path, names in self._assigned.items() if attribute in (names or ()))
+
     def python_files(self) -> Iterator[str]:
         """Paths of the project's Python files, without environments, hidden folders and builds."""
         for folder, folders, files in os.walk(self.root):
@@ -204,6 +223,10 @@ class Project:
             paths = (os.path.join(folder, name) for name in sorted(files) if name.endswith((".py", ".pyi")))
             # A pipe or a device of that name would never end.
             yield from filter(os.path.isfile, paths)
+
+
+def _assigned_in(text: str) -> frozenset[str]:
+    return frozenset(found[1] or found[2] for found in _ASSIGNED.finditer(text))
 
 
 def _skipped(folder: str, name: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 
 from jaxscope.semantics.captured.capture import Mark
 from jaxscope.semantics.compiled.givers import giver
-from jaxscope.semantics.evaluation import objects
+from jaxscope.semantics.evaluation import assigned, objects
 from jaxscope.semantics.evaluation.arguments import parameters
 from jaxscope.semantics.evaluation.evaluate import Evaluator
 from jaxscope.semantics.evaluation.frames import Frame
@@ -33,12 +33,20 @@ class Origin:
         if isinstance(node, ast.Attribute):
             owner = self.ev.evaluate(node.value, scope, frame)
             if isinstance(owner, ModuleValue):
-                return self._global_mark(owner.path, node.attr)
+                return self._of_module(owner.path, node.attr)
             if isinstance(owner, (Instance, ClassValue)) and (isinstance(owner, ClassValue) or owner.given is None):
                 written = objects.written_at(self.ev, owner, node.attr)
                 if written:
                     return Mark(written[0][0].chunk, written[0][1]) if len(written) == 1 else None
         return self.of_name(read.name, scope, frame)
+
+    def _of_module(self, path: str, name: str) -> Mark | None:
+        """Where a module's global gets its value: by the module itself or, where that gives None, by another file."""
+        if self.ev.module_attribute(path, name) in assigned.NOTHING:
+            written = assigned.assigned_to_module(self.ev, path, name)
+            if written:
+                return Mark(written[0].scope.chunk, written[0].node) if len(written) == 1 else None
+        return self._global_mark(path, name)
 
     def _global_mark(self, path: str, name: str, depth: int = 0) -> Mark | None:
         """Where a file binds a global; where it is imported from, that file."""

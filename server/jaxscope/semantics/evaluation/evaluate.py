@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from jaxscope.semantics.dependencies import Dependencies
+from jaxscope.semantics.dependencies import ANY_FILE, Dependencies
 from jaxscope.semantics.evaluation import calls, filled, objects
 from jaxscope.semantics.evaluation.arguments import Given
 from jaxscope.semantics.evaluation.arrays import Call
@@ -44,6 +44,8 @@ _BUDGET = 20_000
 """Expressions evaluated for one part of a file."""
 _DEEPEST = 60
 """Expressions evaluated within one another; each takes up to eleven calls of Python's own stack."""
+_MOST_FILES = 16
+"""Files that are searched for assignments of one attribute."""
 At = tuple[tuple[int, int], Block]
 
 
@@ -101,6 +103,15 @@ class Evaluator:
         else:
             self.seen.paths.add(model.path)
         return model.writes_from_outside(name)
+
+    def writes_in_other_files(self, path: str, name: str) -> Iterator[AttributeWrite]:
+        """Where files other than `path` assign attributes of that name; nothing where too many do."""
+        self.seen.paths.add(ANY_FILE)
+        others = [other for other in self.project.assigning(name) if other != path]
+        for other in others if len(others) <= _MOST_FILES else ():
+            model = self.project.model(other)
+            if model is not None:
+                yield from self.writes_from_outside(model, name)
 
     def _looks_for(self, model: FileModel, name: str) -> None:
         if model is self.home:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.semantics.evaluation import calls, objects
+from jaxscope.semantics.evaluation import assigned, calls, objects
 from jaxscope.semantics.evaluation.arrays import (
     Slice,
     as_array,
@@ -214,8 +214,9 @@ def attribute(ev: Evaluator, value: Value, name: str, frame: Frame) -> Value:
         found = ev.module_attribute(value.path, name)
         if found == UNKNOWN:
             inner = ev.project.submodule(value.path, name)
-            return ModuleValue(inner) if inner is not None else UNKNOWN
-        return found
+            if inner is not None:
+                return ModuleValue(inner)
+        return assigned.module_global(ev, value.path, name, found)
     if isinstance(value, (Instance, ClassValue)):
         return objects.attribute(ev, value, name)
     if isinstance(value, Array):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxscope.semantics.evaluation.annotations import annotated
 from jaxscope.semantics.evaluation.arguments import Given, bind, parameters
+from jaxscope.semantics.evaluation.assigned import NOTHING, assigned, picked, writes_outside
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.evaluation.values import (
     TRACER,
@@ -34,7 +35,6 @@ from jaxscope.semantics.vocabulary import LINEN_MODULE, LINEN_RUNNERS, PARTIALS,
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
-    from jaxscope.semantics.model import FileModel
 
 _MOST_BASES = 6
 
@@ -213,47 +213,12 @@ def _with_outside(ev: Evaluator, value: Instance | ClassValue, name: str, own: V
     """An attribute that may be assigned elsewhere too, `net.table = zeros`, if its class says `own` of it."""
     if isinstance(own, (FunctionValue, Transformed)) or (isinstance(value, Instance) and value.traced):
         return own
-    given = [_assigned(ev, write) for write in _writes_outside(ev, value, name)]
+    given = [assigned(ev, write) for write in writes_outside(ev, value, name, own)]
     if not given:
         return own
     declared = own != UNKNOWN or bool(_declared_at(ev, value, name))
     found = join([own, *given] if declared else given)
     return found if isinstance(found, (Array, Sequence, Mapping, Tree)) else own
-
-
-def _writes_outside(ev: Evaluator, value: Instance | ClassValue, name: str) -> list[AttributeWrite]:
-    """Assignments of the attribute in the class's file, other than by its own methods to their `self`."""
-    cls = value.cls if isinstance(value, Instance) else value
-    found = []
-    for write in ev.writes_from_outside(cls.frame.model, name):
-        frame = ev.generic_frame(write.scope, cls.frame.model)
-        if isinstance(write.node, ast.Attribute):
-            target = ev.evaluate(write.node.value, write.scope, frame)
-        else:
-            target = ev.lookup(write.root, write.scope, frame)
-        if target == cls or (isinstance(target, Instance) and _may_be(target, value)):
-            found.append(write)
-    return found
-
-
-def _may_be(one: Instance, other: Instance | ClassValue) -> bool:
-    """Can they be the same object?"""
-    if not isinstance(other, Instance) or one.cls != other.cls:
-        return False
-    return one.init is other.init or one.init is None or other.init is None
-
-
-def _assigned(ev: Evaluator, write: AttributeWrite) -> Value:
-    if write.value is None:
-        return UNKNOWN
-    model: FileModel = write.scope.chunk.facts["model"]
-    return _picked(ev.evaluate(write.value, write.scope, ev.generic_frame(write.scope, model)), write)
-
-
-def _picked(value: Value, write: AttributeWrite) -> Value:
-    for step in write.path:
-        value = value.item(step) if isinstance(value, Sequence) else UNKNOWN
-    return value
 
 
 def _attribute(ev: Evaluator, value: Instance | ClassValue, cls: ClassValue, name: str) -> Value:
@@ -300,8 +265,10 @@ def _writes(cls: ClassValue, name: str) -> list[AttributeWrite]:
 
 def written_at(ev: Evaluator, value: Instance | ClassValue, name: str) -> list[tuple[Scope, ast.AST]]:
     """Where an attribute is assigned other than to None, each with the scope that the assignment stands in."""
-    outside: list[tuple[Scope, ast.AST]] = [(write.scope, write.node) for write in _writes_outside(ev, value, name)]
-    return [*_declared_at(ev, value, name), *outside]
+    own = _attribute(ev, value, value.cls if isinstance(value, Instance) else value, name)
+    writes = writes_outside(ev, value, name, own)
+    outside: list[tuple[Scope, ast.AST]] = [(write.scope, write.node) for write in writes]
+    return outside if outside and own in NOTHING else [*_declared_at(ev, value, name), *outside]
 
 
 def _declared_at(ev: Evaluator, value: Instance | ClassValue, name: str) -> list[tuple[Scope, ast.AST]]:
@@ -327,7 +294,7 @@ def _written(ev: Evaluator, value: Instance, write: AttributeWrite, cls: ClassVa
             frame = Frame(write.scope, cls.frame.model, cls.frame, {"self": value}, traced=True)  # `apply` runs it
         else:
             frame = ev.generic_frame(write.scope, cls.frame.model)
-    return _picked(ev.evaluate(write.value, write.scope, frame), write)
+    return picked(ev.evaluate(write.value, write.scope, frame), write)
 
 
 def _bound_method(ev: Evaluator, value: Instance | ClassValue, method: Scope, cls: ClassValue) -> Value:
