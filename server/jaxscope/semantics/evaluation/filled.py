@@ -14,7 +14,7 @@ from jaxscope.semantics.evaluation.arrays import Slice
 from jaxscope.semantics.evaluation.frames import Frame
 from jaxscope.semantics.evaluation.operations import length
 from jaxscope.semantics.evaluation.turns import each_turn
-from jaxscope.semantics.evaluation.values import UNKNOWN, Const, Mapping, Sequence, Value, join
+from jaxscope.semantics.evaluation.values import UNKNOWN, Const, Mapping, Sequence, Value, join, leaves
 from jaxscope.semantics.names.changes import THROUGH_PARAMETER, InPlace
 from jaxscope.semantics.names.scopes import Binding, Block, Scope, facts_of
 
@@ -190,7 +190,9 @@ def _inside(value: Value, key: object, step: _Step) -> Value:
 def _of_unknown_number(value: Value, more: tuple[Value, ...] = ()) -> Value:
     """A list or dict of which it is not known how many items it has."""
     if isinstance(value, Mapping):
-        return Mapping((), join(list(_different([*(item for _, item in value.items), value.element, *more]))))
+        items = tuple((key, join([item, *more])) for key, item in value.items)
+        arrays = [item for _, item in items if next(leaves(item), None) is not None]
+        return Mapping(items, join(list(_different([value.element, *(more or arrays)]))))
     if not isinstance(value, Sequence):
         return value
     return Sequence(None, join(list(_different([*(value.items or (value.element,)), *more]))))
@@ -254,21 +256,37 @@ def _items(value: Sequence, count: int) -> tuple[Value, ...]:
 def _dict_after(value: Mapping, step: _Step) -> Value:
     items: dict[Any, Value] = dict(value.items)
     given = step.given[-1] if step.given else UNKNOWN
+    put = _put(step, given)
+    if put is not None:
+        if step.times is None or value.element != UNKNOWN:
+            return _perhaps(value, put)
+        if step.method == "setdefault":
+            return replace(value, items=tuple({**put, **items}.items()))
+        return replace(value, items=tuple({**items, **put}.items()))
+    if step.method == "[]=" and step.times is not None and step.distinct and value == Mapping(()):
+        return Mapping((), given, step.times)
+    key = step.given[0] if step.given else UNKNOWN
+    if step.method == "pop" and step.times == 1 and isinstance(key, Const) and value.element == UNKNOWN:
+        items.pop(key.value, None)
+        return Mapping(tuple(items.items()))
+    if step.method == "clear" and step.times == 1:
+        return Mapping(())
+    return _of_unknown_number(value, (given,) if step.method in ("[]=", "setdefault") else ())
+
+
+def _put(step: _Step, given: Value) -> dict[Any, Value] | None:
+    """What a step puts under which keys; None where that is not known."""
     if step.method in ("[]=", "setdefault"):
         key = step.key if step.method == "[]=" else step.given[0] if step.given else UNKNOWN
-        if step.times is not None and isinstance(key, Const) and value.element == UNKNOWN:
-            if step.method == "[]=" or key.value not in items:
-                items[key.value] = given
-            return replace(value, items=tuple(items.items()))
-        if step.times is not None and step.distinct and value == Mapping(()):
-            return Mapping((), given, step.times)
-    elif step.method == "update" and step.times is not None and isinstance(given, Mapping) and len(step.given) == 1:
-        if given.element == value.element == UNKNOWN:
-            return replace(value, items=tuple({**items, **dict(given.items)}.items()))
-    elif step.method == "pop" and step.times == 1 and step.given and isinstance(step.given[0], Const):
-        if step.given[0].value in items and value.element == UNKNOWN:
-            del items[step.given[0].value]
-            return Mapping(tuple(items.items()))
-    elif step.method == "clear" and step.times == 1:
-        return Mapping(())
-    return _of_unknown_number(value, (given,) if step.method in ("[]=", "setdefault", "update") else ())
+        return {key.value: given} if isinstance(key, Const) else None
+    if step.method == "update" and isinstance(given, Mapping) and given.element == UNKNOWN and len(step.given) == 1:
+        return dict(given.items)
+    return None
+
+
+def _perhaps(value: Mapping, put: dict[Any, Value]) -> Value:
+    """A dict into which something is put, or not."""
+    items = tuple((key, join([item, put[key]]) if key in put else item) for key, item in value.items)
+    known = {key for key, _ in items}
+    others = [item for key, item in put.items() if key not in known]
+    return Mapping(items, join(list(_different([value.element, *others])))) if others else replace(value, items=items)
