@@ -78,3 +78,5 @@ def test_a_fix_that_would_be_refused_is_not_promised(work: Path, many: bool) -> 
     assert f"= no fix: {why} (line 19)." in done.out
     assert "= fix:" not in done.out
     assert "can try to fix" not in done.out
+    told = json.loads(jaxscope("check", ".", "--no-trace", "--format", "json", cwd=work).out)["findings"]
+    assert [(item["fixes"], item["refused"]) for item in told] == [([], f"{why} (line 19).")]

@@ -40,8 +40,6 @@ def run(options: argparse.Namespace) -> int:
     # Syntax trees are many small objects that live to the end: looking for garbage among them takes half of the time.
     gc.disable()
     every = groups(targets(options.paths), options)
-    for group in every:
-        group.plans = options.format == "text"
     if any(group.settings.trace for group in every):
         check_entries(every)
     bar = not options.quiet
@@ -106,7 +104,7 @@ def _read(every: list[Group]) -> Iterator[FileReport]:
         def go_on(process: ProcessPoolExecutor) -> None:
             if pieces:
                 group, part = takes[process]()
-                running[process.submit(_static, group.root, group.settings, part, group.plans)] = process
+                running[process.submit(_static, group.root, group.settings, part)] = process
 
         go_on(first)
         go_on(last)
@@ -122,14 +120,13 @@ _dropped = 0
 """Bytes of source that are no longer needed and, being cycles, still there."""
 
 
-def _static(root: str, settings: Settings, part: list[Target], plans: bool) -> list[FileReport]:
+def _static(root: str, settings: Settings, part: list[Target]) -> list[FileReport]:
     global _group
     gc.disable()
     if _group is None or _group.root != root:
         if _group is not None:
             _drop(_group)
         _group = Group(root, settings, [], ())
-        _group.plans = plans
     return list(_one_by_one(_group, part))
 
 

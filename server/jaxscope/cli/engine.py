@@ -59,8 +59,6 @@ class Group:
     skipped: dict[str, str] = field(default_factory=dict)
     """Why a file was not run, by path."""
     hello: Hello | None = None
-    plans: bool = False
-    """Are fixes planned, so that few are told of that cannot be made?"""
     muted: bool = False
     """Is what the program prints left out, since it has been printed once?"""
     _pool: Pool | None = None
@@ -220,9 +218,7 @@ class Group:
         same = [row for row in self.errors.get(target.path, ()) if row.path == target.path] if problems else []
         errors = [row for row in self.errors.get(target.path, ()) if row not in same or not _of_syntax(row)]
         judgement = self.judgement(target)
-        findings = judgement.findings
-        if self.plans:
-            findings = tuple(fix.offered(self.workspace, item) for item in findings)
+        findings = tuple(fix.offered(self.workspace, item) for item in judgement.findings)
         unasked = self.skipped.get(target.path) or self._unasked(target.path)
         return FileReport(
             target.path,
