@@ -142,6 +142,67 @@ FORMS = {
         """,
         {"Model.step self.rate": True, "Model.step self.depth": False},
     ),
+    "slots, of static and bound objects and of globals": (
+        """
+    class Slotted:
+        __slots__ = ("scale", "shift", "call")
+
+        def __init__(self):
+            self.scale, self.shift = 1.0, 2.0
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def static(self, x):
+            return x * self.scale + self.shift
+
+        def bound(self, x):
+            return x - self.shift
+
+    held = Slotted()
+
+    @jax.jit
+    def use(x):
+        return x * held.scale if x.ndim else x + held.shift
+
+    def main():
+        slotted = Slotted()
+        slotted.call = jax.jit(slotted.bound)
+        for _ in range(2):
+            slotted.static(1.0), slotted.call(1.0), use(1.0)
+            slotted.shift = held.shift = held.scale = 3.0
+        """,
+        {
+            "Slotted.static self.shift": True,
+            "Slotted.bound self.shift": True,
+            "use held.scale": False,
+            "use held.shift": True,
+        },
+    ),
+    "a cached property that is given another value": (
+        """
+    class Cached:
+        base = 2.0
+
+        @functools.cached_property
+        def scale(self):
+            return self.base * 2
+
+        @functools.cached_property
+        def other(self):
+            return self.base * 3
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def static(self, x):
+            return x * self.scale + self.other if x.ndim == 0 else x * self.unread
+
+    cached = Cached()
+
+    def main():
+        for _ in range(2):
+            cached.static(1.0)
+            cached.scale, cached.base = 9.0, 9.0
+        """,
+        {"Cached.static self.scale": True},
+    ),
     "an array that changes in place and is not used": (
         """
     table, other, deep = np.zeros(3, np.float32), np.zeros(3), False

@@ -179,6 +179,7 @@ class Observer:
             if error is not None and record.target is not None:
                 self._fail(record, error)
             return
+        self.staling.traced(record.reads)
         self._seen(record, inferred, seconds)
         if not stack:
             self.leaks.look(record.target, call)

@@ -14,7 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import CellType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MappingProxyType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy
@@ -61,6 +61,7 @@ class Seen:
     holder: Any
     """A dict of globals, a reference to the object, a cell with a number, or a function and which cell of its."""
     then: tuple[Any, ...]
+    """Empty for a cached property that has no value yet."""
     ours: tuple[Any, ...] | None = None
     """What our own traces left there since."""
 
@@ -78,7 +79,7 @@ class Seen:
         value = self.value()
         both = (self.then,) if self.ours is None else (self.then, self.ours)
         try:
-            return value is not _GONE and all(_differs(known, value) for known in both)
+            return value is not _GONE and self.then != () and all(_differs(known, value) for known in both)
         except Exception:  # it pretends to be what it stands for, which is not there now
             return False
 
@@ -126,10 +127,19 @@ class Staling:
             if isinstance(holder, CellType) and type(value) not in _NUMBERS:
                 at = code.co_freevars.index(chain.root)
                 holder = weakref.ref(target.function), at  # what is in the cell must not live longer
-            if value is not _GONE and not isinstance(value, _FIXED):
+            if _is_cached(holder, chain):
+                found.append(Seen(where, chain, holder, ()))
+            elif value is not _GONE and not isinstance(value, _FIXED):
                 found.append(Seen(where, chain, holder, _known(value)))
         self._seen += found
         return tuple(found)
+
+    def traced(self, readings: Iterable[Seen]) -> None:
+        """Their function has been traced: cached properties that it read have a value now."""
+        for seen in readings:
+            value = seen.value() if seen.then == () else _GONE
+            if value is not _GONE and not isinstance(value, _FIXED):
+                seen.then = _known(value)
 
     @contextlib.contextmanager
     def ours(self) -> Iterator[None]:
@@ -140,7 +150,7 @@ class Staling:
         finally:
             for seen in same:
                 value = seen.value()
-                if value is not _GONE and _differs(seen.then, value):
+                if value is not _GONE and seen.then != () and _differs(seen.then, value):
                     seen.ours = _known(value)
 
 
@@ -174,16 +184,44 @@ def _holders(function: FunctionType, fun: Any, arguments: list[tuple[str, Any, b
     for name, value in objects.items():
         try:
             found[name] = weakref.ref(value)
-        except TypeError:
-            continue
+        except TypeError:  # of a class with `__slots__`; JAX keeps it too
+            found[name] = _Object(value)
     return found
+
+
+@dataclass(frozen=True)
+class _Object:
+    """Stands for a weak reference."""
+
+    value: Any
+
+    def __call__(self) -> Any:
+        return self.value
 
 
 def _known_part(holders: dict[str, Any], chain: _Chain) -> _Chain:
     """Without what only running code of the user's, or of an array's class, would tell: `table` of `table.sum`."""
-    while chain.links and _value(holders[chain.root], chain) is _GONE:
+    holder = holders[chain.root]
+    while chain.links and _value(holder, chain) is _GONE and not _is_cached(holder, chain):
         chain = chain._replace(links=chain.links[:-1])
     return chain
+
+
+def _is_cached(holder: Any, chain: _Chain) -> bool:
+    """Is it a cached property that has no value yet?"""
+    if not chain.links or chain.links[-1][0] != ".":
+        return False
+    owner, name = _value(holder, chain._replace(links=chain.links[:-1])), chain.links[-1][1]
+    try:
+        kept = owner.__dict__
+    except Exception:  # there is none, or it is computed
+        return False
+    return type(kept) is dict and name not in kept and isinstance(_shared(owner, name), functools.cached_property)
+
+
+def _shared(owner: Any, name: str) -> Any:
+    """What the class of an object has under a name."""
+    return next((vars(one)[name] for one in type(owner).__mro__ if name in vars(one)), _GONE)
 
 
 @functools.lru_cache(maxsize=512)
@@ -243,7 +281,7 @@ def _value(holder: Any, chain: _Chain) -> Any:
 def _held(holder: Any, root: str) -> Any:
     if isinstance(holder, dict):
         return holder[root]
-    if isinstance(holder, weakref.ref):
+    if isinstance(holder, (weakref.ref, _Object)):
         return holder()
     return _cell(holder).cell_contents
 
@@ -255,6 +293,9 @@ def _cell(holder: Any) -> CellType:
 def _link(value: Any, kind: str, key: Any) -> Any:
     if kind == "[]":
         return value[key] if type(value) in (dict, list, tuple) else _GONE
+    slot = _shared(value, key)
+    if isinstance(slot, MemberDescriptorType):
+        return slot.__get__(value)
     own = value.__dict__
     if key in own:
         return own[key]
@@ -266,6 +307,10 @@ def _put(holder: Any, chain: _Chain, value: Any) -> bool:
     if chain.links:
         kind, key = chain.links[-1]
         owner = _value(holder, chain._replace(links=chain.links[:-1]))
+        slot = _shared(owner, key) if kind == "." else None
+        if isinstance(slot, MemberDescriptorType):
+            slot.__set__(owner, value)
+            return True
         if kind == "." and type(owner.__dict__) is MappingProxyType:
             if isinstance(owner, type) and key in owner.__dict__:
                 type.__setattr__(owner, key, value)
@@ -277,7 +322,7 @@ def _put(holder: Any, chain: _Chain, value: Any) -> bool:
         inside[key] = value
     elif isinstance(holder, dict):
         holder[chain.root] = value
-    elif isinstance(holder, weakref.ref):
+    elif isinstance(holder, (weakref.ref, _Object)):
         return False
     else:
         _cell(holder).cell_contents = value
