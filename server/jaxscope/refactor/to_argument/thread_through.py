@@ -322,7 +322,7 @@ class Threading:
         if any(isinstance(arg, ast.Starred) for arg in bound) or any(keyword.arg is None for keyword in call.keywords):
             raise file.refuse("`partial` binds arguments that cannot be counted.", call)
         if form.index is not None and len(bound) > form.index:
-            raise file.refuse("`partial` binds arguments behind the new one.", call)
+            raise file.refuse("`partial` binds by position what comes after the new argument.", call)
         given = {keyword.arg for keyword in call.keywords}
         names = tuple(name for name in form.names[len(bound) :] if name not in given)
         index = None if form.index is None else form.index - len(bound)
