@@ -144,3 +144,53 @@ def test_64_bit_data_that_is_traced_under_both_settings_is_said(tmp_path: Path, 
     places = [one["message"] for one in found["WIDE"]["related"] if "jax_enable_x64" in one["message"]]
     assert len(places) == (2 if entry == "both" else 0)
     assert all("jax_enable_x64" not in one["message"] for name, one in found.items() if name != "WIDE")
+
+
+SHAPES = """import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+
+ONES = jnp.ones((64, 64))
+RAMP = jnp.asarray(np.random.default_rng(0).random((64, 64), np.float32))
+
+
+@jax.jit
+def alike(x):
+    return x @ ONES
+
+
+@jax.jit
+def each(x):
+    return x @ RAMP + jnp.tanh(x * np.linspace(0, 1, 64))
+
+
+def main():
+    alike(jnp.ones(64))
+    export.export(each)(jax.ShapeDtypeStruct(export.symbolic_shape("b, 64"), jnp.float32))
+"""
+
+
+def text(folder: Path, function: str) -> str:
+    """What a user reads."""
+    (folder / "program.py").write_text(SHAPES)
+    done = jaxscope("show", f"program.py::{function}", "--stage", "constants", "--run", "main", cwd=folder)
+    assert done.status == 0, done.err
+    return done.out
+
+
+def test_no_number_stands_where_none_is_known(tmp_path: Path) -> None:
+    pytest.importorskip("jax.export")
+    said = text(tmp_path, "each")
+    assert [line.split()[-2:] for line in said.splitlines() if "f32[b,64]" in line] == [["x", "f32[b,64]"]] * 2
+    made = next(line for line in said.splitlines() if line.startswith("made at"))
+    assert "numpy array" in made
+    assert "same" not in made
+
+
+def test_a_module_is_not_said_to_hold_what_it_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "(MLIR writes an array of equal elements as one of them)" in text(tmp_path, "alike")
+    monkeypatch.setenv("JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS", "True")
+    said = text(tmp_path, "alike")
+    assert said.startswith("1 captured array, 16.00 KiB beside a ")
+    assert "the same, hoisted" not in said  # it is already

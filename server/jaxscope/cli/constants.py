@@ -44,8 +44,7 @@ _Rows = Sequence[tuple[Constant, LoweredConstant]]
 
 def _parts(chosen: Chosen, item: TracedFunction, rows: _Rows, lowered: ConstantsLowered) -> Iterator[str]:
     if rows:
-        count, total = format_count(len(rows), "captured array"), format_bytes(distinct_bytes(item.constants), 2)
-        yield f"{count}, {total} of a {format_bytes(lowered.module_bytes, 2)} module. {_plain(lowered.lead)}"
+        yield f"{_amount(item, rows, lowered)}. {_plain(lowered.lead)}"
         head = ("name", "type", "bytes", "in the jaxpr", "lowered to", "bound", "read at")
         yield table([head, *(_row(chosen, item, *row) for row in rows)], right=(2,))
     else:
@@ -61,10 +60,24 @@ def _parts(chosen: Chosen, item: TracedFunction, rows: _Rows, lowered: Constants
         right=(1, 2),
     )
     yield "arguments of @main, in order\n" + _arguments(lowered.captured)
-    if rows:
+    if rows and lowered.hoisted != lowered.captured:
         yield f"the same, hoisted ({format_bytes(lowered.hoisted_bytes)} module)\n" + _arguments(lowered.hoisted)
     if lowered.unused:
         yield f"not read, so not passed: {', '.join(lowered.unused)}"
+
+
+def _amount(item: TracedFunction, rows: _Rows, lowered: ConstantsLowered) -> str:
+    """How much is captured, and whether the module holds it."""
+    count, total = format_count(len(rows), "captured array"), format_bytes(distinct_bytes(item.constants), 2)
+    module = f"{format_bytes(lowered.module_bytes, 2)} module"
+    inside = [one for one, held in rows if held.lowered == "stablehlo.constant"]
+    if not inside:
+        return f"{count}, {total} beside a {module}"
+    held = distinct_bytes(inside)
+    alike = " (MLIR writes an array of equal elements as one of them)" if held > lowered.module_bytes else ""
+    if len(inside) == len(rows):
+        return f"{count}, {total} {'in' if alike else 'of'} a {module}{alike}"
+    return f"{count}, {total}, of which {format_bytes(held, 2)} in the {module}{alike}"
 
 
 def _plain(text: str) -> str:
@@ -74,12 +87,13 @@ def _plain(text: str) -> str:
 def _row(chosen: Chosen, item: TracedFunction, one: Constant, held: LoweredConstant) -> tuple[str, ...]:
     bound = chosen.group.workspace.bound(item.path, one)
     copies = f" ({held.copies} times)" if held.copies > 1 else ""
+    what = one.representation if one.name else one.representation.removeprefix("same ")  # as what, nobody saw
     function = f" in @{held.function}" if held.function != "main" else ""
     return (
         one.name or unnamed(item.path, one),
         short_type(one.dtype, one.shape),
         format_bytes(one.bytes, 2),
-        f"{one.variable or held.form} {one.representation}",
+        f"{one.variable or held.form}: {what}",
         f"{held.lowered} {held.name}{function}{copies}".strip(),
         f"{shown_path(bound[0])}:{bound[1]}" if bound else "",
         ", ".join(_reads(one)),

@@ -80,12 +80,12 @@ def _notes(reply: wire.ConstantsReply, traced: TracedFunction, hello: Hello) -> 
     else:
         if how.flag is not None and how.embedded_limit is not None:
             yield (
-                f"With `{FLAG}` on, those over {format_bytes(how.embedded_limit)} (`{LIMIT}`) would be hidden "
+                f"With `{FLAG}` on, arrays over {format_bytes(how.embedded_limit)} (`{LIMIT}`) would be hidden "
                 f"arguments; the C++ fast path passes them since jaxlib 0.7.1 (this is {hello.jaxlib})."
             )
         yield (
-            "A cached or serialized program contains their values, so other values are another program. Hoisted, "
-            "it does not contain them."
+            "A cached or serialized program contains their values: with other values it is compiled anew. Hoisted, it "
+            "does not contain them."
         )
     copied = [item for item in reply.constants if len(item.rows) > 1]
     for item in copied:

@@ -169,11 +169,12 @@ def _argument(program: Program, text: str, location: Location, constant: int) ->
         return _constant(program, text, constant, shown)
     number = int(operand[1])
     aval = program.in_avals[number]
+    sizes = tuple(int(n) for n in aval.shape if isinstance(n, int))
     return MainArgument(
         "array",
         _names(program)[number],
         signatures.short_aval(aval),
-        arrays.size_of(tuple(int(n) if isinstance(n, int) else 1 for n in aval.shape), aval.dtype),
+        arrays.size_of(sizes, aval.dtype) if len(sizes) == len(aval.shape) else 0,
         _shown(_given(program, number)),
         shown,
         donated=bool(program.donated and program.donated[number]),

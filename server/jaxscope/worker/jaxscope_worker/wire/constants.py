@@ -83,6 +83,7 @@ class MainArgument:
     type: str
     """`f32[3,700]`; as the module writes it for dimension variables and tokens."""
     bytes: int
+    """0 where a dimension is a variable."""
     sharding: str = ""
     """As the program was given it; empty when that is left to XLA."""
     layout: str = ""
