@@ -40,7 +40,7 @@ _QUOTED = re.compile(r"`[^`]*`")
 
 @pytest.fixture(scope="module")
 def runner() -> Iterator[Runner]:
-    started = Runner()
+    started = Runner(JAX_DISABLE_MOST_OPTIMIZATIONS="1")
     yield started
     started.close()
 
