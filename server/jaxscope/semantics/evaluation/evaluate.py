@@ -241,7 +241,7 @@ class Evaluator:
             value = element(value)
         for step in binding.path:
             value = unpacked(value, step)
-        if isinstance(value, (Sequence, Mapping)) and binding.kind == "assign" and not frame.traced:
+        if binding.kind == "assign" and not frame.traced and filled.can_change(value):
             return filled.filled(self, binding, value, frame)
         return value
 

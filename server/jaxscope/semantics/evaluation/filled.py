@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from jaxscope.semantics.evaluation.arrays import Slice
 from jaxscope.semantics.evaluation.frames import Frame
@@ -39,6 +39,11 @@ class _Step:
     """Is the key another one each time?"""
     path: tuple[object, ...] = ()
     """Keys under which is what it changes; None for one that is not written out."""
+
+
+def can_change(value: Value) -> TypeGuard[Sequence | Mapping]:
+    """Is it a list or dict? A named tuple may have methods under the same names."""
+    return isinstance(value, Mapping) or (isinstance(value, Sequence) and not value.fields)
 
 
 def filled(ev: Evaluator, binding: Binding, value: Sequence | Mapping, frame: Frame) -> Value:
