@@ -99,8 +99,12 @@ def _is_unused(files: Files, before: File, after: Mapping[str, File], name: str)
 
 
 def _is_code(text: str) -> bool:
-    """May a text hold names: an annotation, an entry of `__all__`, a doctest?"""
-    return ">>>" in text or not re.search(r"\s\w+\s", text)
+    """May a text hold names: an annotation, an entry of `__all__`, a doctest, code?"""
+    try:
+        ast.parse(text.strip())
+    except (SyntaxError, ValueError):
+        return ">>>" in text
+    return True
 
 
 def _takes(files: Files, other: File, file: File, name: str) -> bool:
