@@ -300,6 +300,23 @@ def run():
     assert (reply.values_equal, reply.detail) == (True, "")
 
 
+@pytest.mark.parametrize("drawn", ["jax.random.normal(key, (3,)).sum()", "uniform(key, (3,)).sum() + draw(key)"])
+def test_random_numbers_are_the_same_where_nothing_is_compiled(tmp_path: Path, drawn: str) -> None:
+    head = """\
+from jax.random import uniform
+
+key = jax.random.key(0)
+draw = jax.jit(lambda key: jax.random.normal(key))
+"""
+    before, after = (
+        text.replace("\n\n\n", f"\n{head}\n\n", 1).replace("f(3.0", f"f({drawn}") for text in (STALE, FRESH)
+    )
+    assert before.count(drawn) == after.count(drawn) == 2
+    reply = verify(tmp_path, before, after, constant="scale", results="eager")
+    assert reply.detail == ""
+    assert reply.values_equal is True
+
+
 def test_only_into_what_is_right(tmp_path: Path) -> None:
     wrong = FRESH.replace("f(3.0, scale)}", "f(4.0, scale)}")
     reply = verify(tmp_path, STALE, wrong, constant="scale", results="eager")

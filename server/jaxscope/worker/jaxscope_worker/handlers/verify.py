@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
 import numpy as np
 
 from .. import comparing, donating, jax_compat
@@ -16,6 +15,7 @@ from ..failing import Failed
 from ..pairing import Programs
 from ..printing import Printed
 from ..session import Program, Session
+from ..uncompiled import uncompiled
 from ..wire.messages import Constant, Hoisted, TracedFunction, TraceReply, TraceRequest, VerifyReply, VerifyRequest
 from .trace import trace_file
 
@@ -58,7 +58,7 @@ def _results(before: _Ran, after: _Ran, request: VerifyRequest, progress: Report
         return _values_equal(before, after, request.results)
     results = _values_equal(before, after, request.results if request.results in ("arrays", "prints") else "same")
     if request.results == "eager" and before.results and not before.silent and after.reply.failure is None:
-        with jax.disable_jit():
+        with uncompiled():
             eager = _run(request.before, "before, not compiled", progress)
         if eager.reply.failure is None:
             results = _moved(before, after, eager)
