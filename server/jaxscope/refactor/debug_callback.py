@@ -83,6 +83,8 @@ class _Plan:
                 continue
             if isinstance(node, ast.Attribute) and node.attr in _STATIC:
                 node = node.value  # a shape that is given becomes one of arrays
+            elif self.call.is_text(node):
+                raise self.call.refuse(f"`{ast.unparse(node)}` is a string, which a callback is not given", node)
             if isinstance(node, ast.Name):
                 self.given[node.id] = node.id
             elif isinstance(argument, ast.JoinedStr):

@@ -90,8 +90,8 @@ class _Plan:
             except (TypeError, ValueError):
                 raise self.call.refuse("It formats what is written out in a way that fails", self.call.node) from None
         known = self.call.text_of(node)
-        if known is not None:
-            if part.how or "{" in known or "}" in known:
+        if known is not None or self.call.is_text(node):
+            if known is None or part.how or "{" in known or "}" in known:
                 raise self.call.refuse(f"`{ast.unparse(node)}` is a string, which JAX does not take everywhere", node)
             self.texts.append(ast.unparse(node))
             return _mark(len(self.texts) - 1)

@@ -11,7 +11,7 @@ from jaxscope.refactor.writing.edits import Edits
 from jaxscope.refactor.writing.imports import imported
 from jaxscope.refactor.writing.syntax import replace
 from jaxscope.semantics.effects.effects import effects_of
-from jaxscope.semantics.evaluation.values import Const, Value
+from jaxscope.semantics.evaluation.values import Const, Scalar, Value
 from jaxscope.semantics.model import FileModel
 from jaxscope.semantics.names.scopes import Binding, Scope
 from jaxscope.semantics.project import Project
@@ -49,6 +49,11 @@ class TracedCall:
         owner = self.model.project.evaluator.owner(name, self.scope)
         found = self.model.module_bindings if owner is None or owner.kind == "module" else owner.bindings
         return list(found.get(name, ()))
+
+    def is_text(self, node: ast.expr) -> bool:
+        """Is it known to be a string?"""
+        value = self.value(node)
+        return (isinstance(value, Const) and isinstance(value.value, str)) or value == Scalar("str")
 
     def text_of(self, node: ast.expr) -> str | None:
         """What a name holds all the time, where that is a string."""
