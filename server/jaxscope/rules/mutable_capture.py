@@ -56,7 +56,7 @@ from dataclasses import replace
 
 from jaxscope.rules.base import Context, Judgement, Rule
 from jaxscope.rules.effect_findings import finding_of, function_of, kept_outside, once_each
-from jaxscope.rules.finding import INFERRED, UNPARSED, Finding, FixOffer, Severity, line_of, related
+from jaxscope.rules.finding import INFERRED, UNPARSED, Finding, FixOffer, Severity, related
 from jaxscope.rules.traced_changes import judged
 from jaxscope.semantics.effects.effects import Effect, effects_of
 from jaxscope.semantics.model import FileModel
@@ -83,6 +83,7 @@ class MutableCapture(Rule):
             model,
             [finding for finding in static if finding in changed],
             [one for one in evidence.changed if one.path == model.path],
+            numbers=False,
         )
         rest = (finding for finding in static if finding not in changed)
         return replace(judgement, findings=(*rest, *judgement.findings))
@@ -129,7 +130,6 @@ def _is_filling(node: ast.AST) -> bool:
 def _stale_finding(model: FileModel, stale: Stale, name: str) -> Finding:
     function = model.function_of(stale.site.function).qualname
     at, change = stale.at.place, stale.change.place
-    where = line_of(change, at.path)
     broken = stale.at.chunk.broken
     return Finding(
         NAME,
@@ -138,7 +138,7 @@ def _stale_finding(model: FileModel, stale: Stale, name: str) -> Finding:
         at.range,
         function,
         name,
-        f"`{function}` reads `{name}` while it is traced, and `{name}` is changed {where}, between calls{INFERRED}",
+        f"`{function}` has what `{name}` holds compiled in: its calls see nothing that is put in later{INFERRED}",
         "static",
         model.function_of(stale.inner).qualname if stale.inner is not None else None,
         None,

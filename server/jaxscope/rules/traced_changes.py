@@ -18,14 +18,17 @@ def root(name: str) -> str:
     return squeezed(name).partition("[")[0]
 
 
-def judged(model: FileModel, findings: Iterable[Finding], changed: Iterable[ChangedValue]) -> Judgement:
-    """The findings confirmed where a program was seen to depend on the value, refuted where it was seen not to."""
+def judged(
+    model: FileModel, findings: Iterable[Finding], changed: Iterable[ChangedValue], *, numbers: bool = True
+) -> Judgement:
+    """The findings confirmed where a program was seen to depend on the value, with what that was, refuted where it was
+    seen not to. Without `numbers` where another rule tells them at the same place."""
     kept, refuted = [], []
     for finding in findings:
         same = [one for one in changed if (one.function, root(one.name)) == (finding.function, root(finding.name))]
         needed = [one for one in same if one.depends]
         if needed:
-            kept.append(_confirmed(finding, needed))
+            kept.append(_confirmed(finding, needed if numbers else []))
         elif finding.inner is None and _is_unneeded(model, finding, same):
             refuted.append(Refuted(finding, UNNEEDED))
         else:
