@@ -11,7 +11,7 @@ const RULES = {
   donation: { at: '@jax.jit', says: /`params, momentum` are replaced by what `train_step` returns.*2\.0 MiB/, offers: /Donate `params` and `momentum`/ },
   retrace: { at: 'jax.jit(lambda', says: /`<lambda>` is a new lambda in each iteration/, offers: /loop|jit/i },
   'stale-capture': { at: 'temperature)', says: /`temperature` is changed on line 16.*goes on using 1\.0/, offers: /Pass `temperature` as an argument/ },
-  'mutable-capture': { at: 'statistics["mean"]', says: /`statistics` is changed on line 17/, offers: /Pass `statistics` as an argument/ },
+  'mutable-capture': { at: 'statistics["mean"]', says: /has what `statistics` holds compiled in/, offers: /Pass `statistics` as an argument/ },
   'tracer-leak': { at: 'self.hidden = hidden', says: /`self\.hidden` keeps a traced value/, offers: /tracer-leak/ },
   'side-effect': { at: 'print("error', says: /`print` prints while `loss` is traced/, offers: /jax\.debug\.print/ },
   'x64-truncation': { at: 'LEVELS))', says: /`LEVELS` is float64.*1\.0000000001 becomes 1\.0/, offers: /Ignore `x64-truncation`/ },
