@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from jaxscope.semantics.evaluation.evaluate import Evaluator
 from jaxscope.semantics.model import FileModel
@@ -13,6 +14,7 @@ from jaxscope.source.module import Module, parse
 
 _SKIPPED = frozenset(("node_modules", "__pycache__", "site-packages", "build", "dist", "venv", "env"))
 _LARGEST_FILE = 4 << 20
+_MOST_FILES = 500
 _ASSIGNED = re.compile(r"""\.(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|setattr\([^,\n]+,\s*["'](\w+)""")
 
 
@@ -27,8 +29,10 @@ class Project:
         self._resolved: dict[tuple[str, str, int], str | None] = {}
         self._names: dict[str, frozenset[str]] = {}
         self._mentions: dict[str, bool] = {}
-        self._assigned: dict[str, frozenset[str] | None] = {}
-        """Names of the attributes that each file assigns; None where it has changed since."""
+        self._assigned: dict[str, frozenset[str]] = {}
+        """Names of the attributes that each file assigns, as far as it has not changed since."""
+        self._assigning: dict[str, list[str]] | None = None
+        """The files that assign an attribute, by its name; None: not known yet, or not any more."""
         self.evaluator = Evaluator(self)
         self.fixed = False
         """Do the files stay as they are from now on? Then what is worked out serves all of them, instead of being kept
@@ -106,9 +110,9 @@ class Project:
             self._resolved.clear()
             self._names.clear()
             self._mentions.clear()
-            self._assigned.clear()
-        elif self._assigned:
-            self._assigned[path] = None
+            self._assigning = None
+        elif self._assigned.pop(path, None) is not None:
+            self._assigning = None
         for model in self._models.values():
             if model.path != path:
                 model.other_file_changed(path)
@@ -205,16 +209,21 @@ class Project:
 
     def _assigns_anew(self, module: Module) -> bool:
         """Does a file that is read for the first time assign other attributes than was found when all were searched?"""
-        return bool(self._assigned) and self._assigned.get(module.path, frozenset()) != _assigned_in(module.text)
+        return module.path in self._assigned and self._assigned[module.path] != _assigned_in(module.text)
 
     def assigning(self, attribute: str) -> list[str]:
-        """Files that assign an attribute of that name to some object or module, as their text tells."""
-        if not self._assigned:
-            self._assigned = dict.fromkeys([*self.python_files(), *self._open])
-        for path, names in self._assigned.items():
-            if names is None:
-                self._assigned[path] = _assigned_in(self.text(path) or "")
-        return sorted(path for path, names in self._assigned.items() if attribute in (names or ()))
+        """Files that assign an attribute of that name to some object or module, as their text tells; of a project with
+        more files than can be looked through while somebody types, the open ones."""
+        if self._assigning is None:
+            found = set(islice(self.python_files(), _MOST_FILES + 1))
+            paths = sorted((found if len(found) <= _MOST_FILES else set()) | self._open.keys())
+            self._assigning = {}
+            for path in paths:
+                if path not in self._assigned:
+                    self._assigned[path] = _assigned_in(self.text(path) or "")
+                for name in self._assigned[path]:
+                    self._assigning.setdefault(name, []).append(path)
+        return self._assigning.get(attribute, [])
 
     def python_files(self) -> Iterator[str]:
         """Paths of the project's Python files, without environments, hidden folders and builds."""

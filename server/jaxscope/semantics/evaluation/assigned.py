@@ -28,13 +28,15 @@ NOTHING = (UNKNOWN, Const(None))
 """What is said of a name that others may give its value."""
 
 
-def writes_outside(ev: Evaluator, value: Instance | ClassValue, name: str, own: Value) -> list[AttributeWrite]:
+def writes_outside(
+    ev: Evaluator, value: Instance | ClassValue, name: str, own: Value, declared: bool
+) -> list[AttributeWrite]:
     """Assignments of the attribute other than by the class's own methods to their `self`: in its file and, where that
-    tells nothing of it but None, in others."""
+    gives it no value but None, in others."""
     cls = value.cls if isinstance(value, Instance) else value
     model = cls.frame.model
     writes = list(ev.writes_from_outside(model, name))
-    if own in NOTHING and not writes:
+    if (own == Const(None) or not declared) and not writes:
         writes += ev.writes_in_other_files(model.path, name)
     found = []
     for write in writes:

@@ -213,10 +213,10 @@ def _with_outside(ev: Evaluator, value: Instance | ClassValue, name: str, own: V
     """An attribute that may be assigned elsewhere too, `net.table = zeros`, if its class says `own` of it."""
     if isinstance(own, (FunctionValue, Transformed)) or (isinstance(value, Instance) and value.traced):
         return own
-    given = [assigned(ev, write) for write in writes_outside(ev, value, name, own)]
+    declared = own != UNKNOWN or bool(_declared_at(ev, value, name))
+    given = [assigned(ev, write) for write in writes_outside(ev, value, name, own, declared)]
     if not given:
         return own
-    declared = own != UNKNOWN or bool(_declared_at(ev, value, name))
     found = join([own, *given] if declared else given)
     return found if isinstance(found, (Array, Sequence, Mapping, Tree)) else own
 
@@ -266,9 +266,10 @@ def _writes(cls: ClassValue, name: str) -> list[AttributeWrite]:
 def written_at(ev: Evaluator, value: Instance | ClassValue, name: str) -> list[tuple[Scope, ast.AST]]:
     """Where an attribute is assigned other than to None, each with the scope that the assignment stands in."""
     own = _attribute(ev, value, value.cls if isinstance(value, Instance) else value, name)
-    writes = writes_outside(ev, value, name, own)
+    declared = _declared_at(ev, value, name)
+    writes = writes_outside(ev, value, name, own, bool(declared))
     outside: list[tuple[Scope, ast.AST]] = [(write.scope, write.node) for write in writes]
-    return outside if outside and own in NOTHING else [*_declared_at(ev, value, name), *outside]
+    return outside if outside and own in NOTHING else [*declared, *outside]
 
 
 def _declared_at(ev: Evaluator, value: Instance | ClassValue, name: str) -> list[tuple[Scope, ast.AST]]:
