@@ -378,10 +378,16 @@ class FileModel:
             found |= facts.aliases.get(name, set())
         return found
 
-    def writes_from_outside(self, name: str) -> Iterator[AttributeWrite]:
+    def writes_from_outside(self, name: str) -> list[AttributeWrite]:
         """Assignments of attributes of that name, other than in methods to their own object."""
+        return self.once("writes from outside", self._writes_from_outside).get(name, [])
+
+    def _writes_from_outside(self) -> dict[str, list[AttributeWrite]]:
+        found: dict[str, list[AttributeWrite]] = {}
         for _, facts in self.chunks:
-            yield from facts.outside.get(name, ())
+            for name, writes in facts.outside.items():
+                found.setdefault(name, []).extend(writes)
+        return found
 
     @cached_property
     def runs_when_imported(self) -> str | None:

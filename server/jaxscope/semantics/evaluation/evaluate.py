@@ -96,7 +96,7 @@ class Evaluator:
         self._looks_for(model, name)
         return model.other_names(name)
 
-    def writes_from_outside(self, model: FileModel, name: str) -> Iterator[AttributeWrite]:
+    def writes_from_outside(self, model: FileModel, name: str) -> list[AttributeWrite]:
         """Where a file assigns attributes of that name, other than in methods to their own object."""
         if model is self.home:
             self.seen.outside.add(name)

@@ -111,7 +111,7 @@ def _is_assigned(ev: Evaluator, path: str, frame: Frame) -> bool:
     """May the array at `path` of a layer be another by now: `layer.kernel = …`, `layer.kernel.value = …`?"""
     name = path.rpartition(".")[2]
     inside = (write.node for write in ev.writes_from_outside(frame.model, "value"))
-    return any(True for _ in ev.writes_from_outside(frame.model, name)) or any(
+    return bool(ev.writes_from_outside(frame.model, name)) or any(
         isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == name
         for node in inside
     )

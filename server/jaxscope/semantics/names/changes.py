@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,18 @@ def _mark(change: InPlace) -> str:
 
 def in_place_of(model: FileModel, mark: str) -> list[InPlace]:
     """The changes of a whole file under one mark."""
-    return [change for chunk in model.module.chunks for change in in_place(chunk).get(mark, ())]
+    return _by_mark(model).get(mark, [])
+
+
+def _by_mark(model: FileModel) -> dict[str, list[InPlace]]:
+    def work() -> dict[str, list[InPlace]]:
+        found: dict[str, list[InPlace]] = {}
+        for chunk in model.module.chunks:
+            for mark, changes in in_place(chunk).items():
+                found.setdefault(mark, []).extend(changes)
+        return found
+
+    return model.once("in place", work)
 
 
 def _of_read(read: Read, parents: dict[int, ast.AST]) -> Iterator[InPlace]:
@@ -94,6 +105,6 @@ def rebindings(model: FileModel | None, scope: Scope | None, name: str) -> list[
     return [binding for binding in bindings if binding.kind in ("assign", "augmented", "iteration", "with", "other")]
 
 
-def changed_names(model: FileModel) -> frozenset[str]:
+def changed_names(model: FileModel) -> Set[str]:
     """Marks of all that the file changes in place."""
-    return model.once("changed", lambda: frozenset[str]().union(*(in_place(chunk) for chunk in model.module.chunks)))
+    return _by_mark(model).keys()
