@@ -126,12 +126,16 @@ class File:
                     yield name
 
     def has_run(self, binding: Binding, node: ast.AST) -> bool:
-        """Has the import certainly run when the code at `node` does? At the top all have, but for conditional ones."""
-        around = list(self.around(binding.node))
-        if any(isinstance(each, ast.If) for each in around):
+        """Has the import certainly run when the code at `node` does?"""
+        if any(isinstance(each, ast.If) for each in self.around(binding.node)):
             return False
+        top = self.scope_of(binding.node) is self.top
         at = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-        return self.scope_of(binding.node) is self.top or (not binding.block and binding.order < at)
+        return (top and self.runs_later(node)) or ((top or not binding.block) and binding.order < at)
+
+    def runs_later(self, node: ast.AST) -> bool:
+        """Is it code of a function, or the end of the file? That runs when all imports at the top have."""
+        return node is self.tree or any(scope.kind in ("function", "lambda") for scope in self.scope_of(node).around())
 
     # ------------------------------------------------------------ dotted names
 

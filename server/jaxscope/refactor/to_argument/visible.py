@@ -116,7 +116,7 @@ class Visible:
         bodies = [around.node for around in scope.around() if around.kind != "class"]
         for body in [file.tree, *reversed(bodies)]:
             for statement in getattr(body, "body", None) or [] if not isinstance(body, ast.Lambda) else []:
-                earlier = body is file.tree or statement.lineno < node.lineno
+                earlier = (body is file.tree and file.runs_later(node)) or statement.lineno < node.lineno
                 if isinstance(statement, ast.Import | ast.ImportFrom) and earlier:
                     yield statement
 
