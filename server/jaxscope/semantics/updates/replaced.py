@@ -213,6 +213,8 @@ class _Old:
             return self._where_it_goes(parent, scope, owner)
         if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr):
             return self._kept_as(parent, owner)
+        if isinstance(parent, ast.AugAssign):
+            return "yes" if isinstance(node, _HOLDING) else "no"  # `history += [p]`
         if isinstance(parent, ast.Return):
             return "no" if owner is scope.owner() and self.loop is None else "perhaps"
         if isinstance(parent, ast.Yield | ast.YieldFrom):
