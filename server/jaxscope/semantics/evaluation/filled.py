@@ -160,11 +160,26 @@ def names_each(loop: ast.For | ast.comprehension, key: ast.expr) -> bool:
             return False
     elif not (isinstance(over, ast.Call) and getattr(over.func, "id", "") == "range"):
         return False
+    if not isinstance(target, ast.Name) or _is_bound_in(loop, target.id):
+        return False
     if isinstance(key, ast.JoinedStr):
-        parts = [part.value for part in key.values if isinstance(part, ast.FormattedValue)]
+        shown = (part for part in key.values if isinstance(part, ast.FormattedValue))
+        parts = [part.value for part in shown if part.format_spec is None or _is_width(part.format_spec)]
     else:
         parts = [key]
-    return isinstance(target, ast.Name) and any(isinstance(part, ast.Name) and part.id == target.id for part in parts)
+    return any(isinstance(part, ast.Name) and part.id == target.id for part in parts)
+
+
+def _is_width(spec: ast.expr) -> bool:
+    """Does a format only fill up what it shows: `:02d`?"""
+    only = spec.values[0] if isinstance(spec, ast.JoinedStr) and len(spec.values) == 1 else None
+    return isinstance(only, ast.Constant) and str(only.value).removesuffix("d").isdigit()
+
+
+def _is_bound_in(loop: ast.For | ast.comprehension, name: str) -> bool:
+    """Does the body of a loop give its variable another value?"""
+    nodes = (node for statement in getattr(loop, "body", ()) for node in ast.walk(statement))
+    return any(isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store) for node in nodes)
 
 
 # ---------------------------------------------------------------- what a step leaves
