@@ -54,7 +54,7 @@ def _decorated(files: Files, model: FileModel, function: Scope) -> SourceChange:
     place = model.place(function, function.function_node)
     file = files.get(place.path)
     offset = file.module.lines.offset(place.range.start)
-    nodes = [one for one in ast.walk(file.tree) if isinstance(one, ast.FunctionDef)]
+    nodes = [one for one in file.nodes if isinstance(one, ast.FunctionDef)]
     node = next((one for one in nodes if (one.name, one.lineno) == (function.name, place.range.start.line)), None)
     jax = file.name_of("jax", file.tree)
     if node is None or not starts_own_line(file.layout, node):

@@ -34,7 +34,7 @@ def change(files: Files, path: str, place: Range) -> SourceChange:
     """Keeps the compiled method as an attribute. Raises Refused."""
     file = files.get(path)
     start = file.module.lines.offset(place.start)
-    calls = [node for node in ast.walk(file.tree) if isinstance(node, ast.Call) and file.layout.start(node) == start]
+    calls = [node for node in file.nodes if isinstance(node, ast.Call) and file.layout.start(node) == start]
     call = next((node for node in calls if _method_of_self(node) is not None), None)
     if call is None:
         raise Refused("It is not `jit` of a method of `self`.", path, place.start.line)
@@ -93,7 +93,7 @@ def _check_class(files: Files, file: File, cls: ast.ClassDef) -> None:
         if any(name in special for name in names):
             raise file.refuse(f"`{cls.name}` has a say in what its objects keep.", statement)
     for other in files.mentioning(cls.name):
-        for node in ast.walk(other.tree):
+        for node in other.nodes:
             if isinstance(node, ast.ClassDef) and any(cls.name in ast.unparse(base) for base in node.bases):
                 raise other.refuse(f"`{node.name}` is a kind of `{cls.name}` and may not call its `__init__`.", node)
 

@@ -80,7 +80,7 @@ def _is_fixed(node: ast.expr) -> bool:
 
 
 def _function(file: File, line: int) -> ast.FunctionDef:
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, ast.FunctionDef) and line in (node.lineno, *(one.lineno for one in node.decorator_list)):
             if not node.decorator_list:
                 break

@@ -81,7 +81,7 @@ class _Plan:
 
     def _function(self, start: Position) -> ast.FunctionDef:
         name = self.site.function.name
-        nodes = [one for one in ast.walk(self.file.tree) if isinstance(one, ast.FunctionDef)]
+        nodes = [one for one in self.file.nodes if isinstance(one, ast.FunctionDef)]
         node = next((one for one in nodes if (one.name, one.lineno) == (name, start.line)), None)
         if node is None:
             raise Refused("Only what `def` defines can be given a function around it.", self.model.path, start.line)
@@ -217,7 +217,7 @@ class _Plan:
 
     def _called(self, kept: list[Kept]) -> list[Edit]:
         offset = self.file.module.lines.offset(self.model.place(self.site.scope, self.site.node).range.start)
-        nodes = [one for one in ast.walk(self.file.tree) if isinstance(one, ast.Call)]
+        nodes = [one for one in self.file.nodes if isinstance(one, ast.Call)]
         call = next(one for one in nodes if self.layout.start(one) == offset)
         statement = self.file.statement(call)
         if not isinstance(statement, ast.Assign) or statement.value is not call or len(statement.targets) != 1:
@@ -305,9 +305,7 @@ class _Plan:
         return parameters[0].arg
 
     def _unused(self, name: str) -> str:
-        taken = identifiers(self.file.tree) | {
-            one.attr for one in ast.walk(self.file.tree) if isinstance(one, ast.Attribute)
-        }
+        taken = identifiers(self.file.tree) | {one.attr for one in self.file.nodes if isinstance(one, ast.Attribute)}
         found = "_" + name.strip("_")
         found = found if found not in taken else f"{found}_jit"
         while found in taken:

@@ -58,7 +58,7 @@ def plan(project: Project, path: str, place: Range, parameter: str) -> SourceCha
 
 def _method(file: File, compiled: Range) -> tuple[ast.FunctionDef, ast.ClassDef]:
     start = file.module.lines.offset(compiled.start)
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, ast.FunctionDef) and any(file.layout.start(one) == start for one in node.decorator_list):
             cls = file.parents.get(node)
             if isinstance(cls, ast.ClassDef) and file.parents.get(cls) is file.tree:

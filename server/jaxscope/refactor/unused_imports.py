@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from jaxscope.refactor.change import Refused
-from jaxscope.refactor.program.names import File
+from jaxscope.refactor.program.names import File, file_of
 from jaxscope.refactor.program.references import Files
 from jaxscope.refactor.writing.syntax import starts_own_line
 from jaxscope.semantics.project import Project
@@ -38,7 +38,7 @@ def without_unused(project: Project, change: _Change) -> _Change:
         touched = {one.path: _touched(files.get(one.path), one) for one in change.files}
         if not any(touched.values()):
             return change
-        after = {one.path: File(parse(one.path, one.changed, files.get(one.path).module)) for one in change.files}
+        after = {one.path: file_of(parse(one.path, one.changed, files.get(one.path).module)) for one in change.files}
         cleaned = (_cleaned(files, after, one, touched[one.path]) for one in change.files)
         return dataclasses.replace(change, files=tuple(cleaned))
     except Refused:  # another file cannot be read, or may take any name from here
@@ -91,7 +91,7 @@ def _is_unused(files: Files, before: File, after: Mapping[str, File], name: str)
     now = after[before.path]
     if not before.reads(before.top, name) or now.reads(now.top, name) or len(now.bindings(now.top, name)) != 1:
         return False
-    texts = (node.value for node in ast.walk(now.tree) if isinstance(node, ast.Constant))
+    texts = (node.value for node in now.nodes if isinstance(node, ast.Constant))
     if any(isinstance(text, str) and _word(name).search(text) and _is_code(text) for text in texts):
         return False
     others = {other.path: other for other in files.mentioning(Path(before.path).stem)} | {**after}
@@ -114,7 +114,7 @@ def _takes(files: Files, other: File, file: File, name: str) -> bool:
             if files.target(other, binding) == (file.path, name):
                 return True
     prefixes = {prefix for _, prefix in files.module_prefixes(other, file.path)}
-    nodes = [node for node in ast.walk(other.tree) if isinstance(node, ast.Attribute | ast.ImportFrom)]
+    nodes = [node for node in other.nodes if isinstance(node, ast.Attribute | ast.ImportFrom)]
     return any(
         (node.attr == name and ast.unparse(node.value) in prefixes)
         if isinstance(node, ast.Attribute)

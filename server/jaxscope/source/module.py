@@ -76,6 +76,8 @@ class Module:
         self.text = text
         self.chunks = chunks
         self.lines = LineIndex(text)
+        self.facts: dict[str, Any] = {}
+        """What other layers worked out from this version alone, by layer."""
         self._first_line: dict[int, int] = {}
         line = 1
         for chunk in chunks:

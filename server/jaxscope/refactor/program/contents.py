@@ -98,7 +98,7 @@ class Contents:
                     return True
         if any(file.dotted(base) in _PYTREE_CLASSES for base in node.bases):
             return True
-        for other in (found for found in ast.walk(file.tree) if isinstance(found, ast.Call)):
+        for other in (found for found in file.nodes if isinstance(found, ast.Call)):
             names_it = other.args and ast.unparse(other.args[0]) == node.name
             if names_it and (file.dotted(other.func) or "").rpartition(".")[2] in _REGISTERING:
                 return True

@@ -89,7 +89,7 @@ def _of_attribute(files: Files, file: File, node: ast.Attribute, depth: int) -> 
             yield from _of_global(files, path, node.attr, depth)
         return
     for other in files.mentioning(node.attr):
-        for item in ast.walk(other.tree):
+        for item in other.nodes:
             if isinstance(item, ast.FunctionDef) and item.name == node.attr:
                 yield from _of_binding(files, other, item, None, depth)
     for other, store in files.attribute_stores(node.attr):

@@ -32,7 +32,7 @@ def check_named(files: Files, file: File, name: str, home: Scope | None) -> None
     """Raises Refused where code means `name` of scope `home` of the file by a string. `home` None: an attribute."""
     pattern, local = _word(name), home is not None and home is not file.top
     for other in [file] if local else files.mentioning(name):
-        for node in ast.walk(other.tree):
+        for node in other.nodes:
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
             means = pattern.search(text) and _means(files, other, node, name, file.path)
             if means or (isinstance(node, ast.Call) and _updated(node, name)):
@@ -46,7 +46,7 @@ def check_examples(files: Files, file: File, name: str, home: Scope | None) -> N
     known = files.handed_on(file, name) if home is not None else [(file, name)]
     for word in dict.fromkeys(word for _, word in known):
         for other in files.mentioning(word):
-            texts = [node for node in ast.walk(other.tree) if isinstance(node, ast.Constant)]
+            texts = [node for node in other.nodes if isinstance(node, ast.Constant)]
             for node in (node for node in texts if isinstance(node.value, str) and ">>>" in node.value):
                 if _Example(files, other, str(node.value)).uses(known, home, word):
                     raise other.refuse(f"`{word}` is used by a doctest here, which would have to change too.", node)

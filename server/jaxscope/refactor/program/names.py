@@ -17,6 +17,14 @@ from jaxscope.source.module import Chunk, Module
 from jaxscope.text.span import Range
 
 
+def file_of(module: Module) -> File:
+    """A module's file, looked at once. Raises Refused where it does not parse."""
+    found: File | None = module.facts.get("refactor")
+    if found is None:
+        found = module.facts["refactor"] = File(module)
+    return found
+
+
 class File:
     """A file that parses."""
 
@@ -31,7 +39,8 @@ class File:
         self.layout = Layout(module.text, module.lines)
         self.facts = facts_of(Chunk(module.text, tree.body, 1))
         self.top = self.facts.module
-        self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        self.nodes = list(ast.walk(tree))
+        self.parents = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
         self._reads: dict[tuple[int, str], list[Read]] = {}
         self._scope_of_read: dict[ast.AST, Scope] = {}
         for scope in self.facts.scopes:
@@ -100,7 +109,7 @@ class File:
     def at(self, place: Range) -> ast.expr | None:
         """The outermost expression that stands at a place."""
         wanted = self.module.lines.offset(place.start), self.module.lines.offset(place.end)
-        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.expr))
+        nodes = (node for node in self.nodes if isinstance(node, ast.expr))
         return next((node for node in nodes if (self.layout.start(node), self.layout.end(node)) == wanted), None)
 
     def statement(self, node: ast.AST) -> ast.stmt:

@@ -98,7 +98,7 @@ def _relatives(files: Files, cls: Scope) -> Iterator[tuple[File, ast.ClassDef]]:
         (file, node)
         for path in files.project.python_files()
         if (file := files.readable(path)) is not None
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.ClassDef)
     ]
     bases: dict[str, set[str]] = {}

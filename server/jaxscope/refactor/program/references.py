@@ -7,11 +7,11 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from jaxscope.refactor.change import Refusal, Refused
-from jaxscope.refactor.program.names import File
+from jaxscope.refactor.program.names import File, file_of
 from jaxscope.refactor.writing.layout import FunctionNode
 from jaxscope.semantics.names.scopes import Binding, Scope
 from jaxscope.text.edit import SourceChange
@@ -33,7 +33,6 @@ class Files:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._files: dict[str, File | None] = {}
         self._attributes: dict[str, list[Use]] = {}
         self._mentioning: dict[str, list[File]] = {}
         self.doubts: list[Refusal] = []
@@ -44,10 +43,7 @@ class Files:
         module = self.project.module(path)
         if module is None:
             raise Refused("The file cannot be read.", path, 1)
-        found = self._files.get(path)
-        if found is None or found.module is not module:
-            found = self._files[path] = File(module)
-        return found
+        return file_of(module)
 
     def doubt(self, file: File, node: ast.AST, reason: str) -> None:
         """Notes what cannot be seen in the source."""
@@ -78,10 +74,14 @@ class Files:
         """The project's files in which the word occurs. Raises Refused for one that does not parse."""
         if word not in self._mentioning:
             pattern = _word(word)
-            texts = ((path, self.project.text(path)) for path in self.project.python_files())
-            found = [path for path, text in texts if text is not None and word in text and pattern.search(text)]
+            found = [path for path, text in self._texts.items() if word in text and pattern.search(text)]
             self._mentioning[word] = [self.get(path) for path in found]
         return self._mentioning[word]
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        texts = ((path, self.project.text(path)) for path in self.project.python_files())
+        return {path: text for path, text in texts if text is not None}
 
     # ------------------------------------------------------------ references
 
@@ -125,7 +125,7 @@ class Files:
             self._attributes[name] = [
                 Use(file, node)
                 for file in self.mentioning(name)
-                for node in ast.walk(file.tree)
+                for node in file.nodes
                 if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
             ]
         return self._attributes[name]
@@ -133,7 +133,7 @@ class Files:
     def attribute_stores(self, name: str) -> Iterator[tuple[File, ast.Attribute]]:
         """Every `….name` that is assigned or deleted anywhere in the project."""
         for file in self.mentioning(name):
-            for node in ast.walk(file.tree):
+            for node in file.nodes:
                 if isinstance(node, ast.Attribute) and node.attr == name and not isinstance(node.ctx, ast.Load):
                     yield file, node
 
@@ -177,7 +177,7 @@ class Files:
 
     def _imported(self, file: File, path: str, name: str) -> tuple[list[str], list[Use]]:
         """Globals of `file` that are `name` of the module at `path`, and all reads of that in `file`."""
-        for node in (found for found in ast.walk(file.tree) if isinstance(found, ast.ImportFrom)):
+        for node in (found for found in file.nodes if isinstance(found, ast.ImportFrom)):
             everything = any(alias.name == "*" for alias in node.names)
             if everything and self.project.resolve(file.path, node.module or "", node.level) == path:
                 raise file.refuse(f"`{name}` may be used here through `import *`.", node)
@@ -221,7 +221,7 @@ class Files:
 
     def _dotted_imports(self, file: File) -> Iterator[tuple[Scope, str, str]]:
         """`import a.b` of the project's own: the scope, `a.b`, and the path of that module."""
-        for node in (found for found in ast.walk(file.tree) if isinstance(found, ast.Import)):
+        for node in (found for found in file.nodes if isinstance(found, ast.Import)):
             for alias in node.names:
                 path = self.project.resolve(file.path, alias.name, 0)
                 if path and not alias.asname and "." in alias.name:

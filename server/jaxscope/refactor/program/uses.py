@@ -102,7 +102,7 @@ def is_own_method(files: Files, file: File, call: ast.Call) -> bool:
     return any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
         for other in files.mentioning(name)
-        for node in ast.walk(other.tree)
+        for node in other.nodes
     )
 
 

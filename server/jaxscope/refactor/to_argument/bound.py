@@ -51,7 +51,7 @@ class _Bound:
 
     def partials(self, name: Expression) -> Iterator[tuple[ast.Call, ast.expr | ast.keyword]]:
         """Calls of `partial` that bind `name` to the function, with the argument that does."""
-        for node in ast.walk(self.file.tree):
+        for node in self.file.nodes:
             if not isinstance(node, ast.Call) or not node.args or not is_partial(self.file, node):
                 continue
             functions = [found for _, found in self.compiled.definition(self.file, node.args[0])]

@@ -39,7 +39,7 @@ def check_exists(
 def check_plain_attribute(files: Files, name: str) -> None:
     """Raises Refused when a class of the project computes the attribute `name`, or may."""
     for file in files.mentioning(name):
-        for node in ast.walk(file.tree):
+        for node in file.nodes:
             if isinstance(node, ast.Call) and _stores_any(node):
                 files.doubt(file, node, f"`.{name}` may be assigned here, where the attribute's name is not written.")
             if isinstance(node, ast.ClassDef):

@@ -57,7 +57,7 @@ def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
 
 
 def _definitions(file: File, start: int) -> tuple[ast.FunctionDef, ast.FunctionDef]:
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, ast.FunctionDef) and any(file.layout.start(one) == start for one in node.decorator_list):
             factory = file.parents.get(node)
             if isinstance(factory, ast.FunctionDef) and file.parents.get(factory) is file.tree:
