@@ -20,6 +20,7 @@ from jaxscope.semantics.names.scopes import Binding, Block, Scope, facts_of
 
 if TYPE_CHECKING:
     from jaxscope.semantics.evaluation.evaluate import Evaluator
+    from jaxscope.semantics.model import FileModel
 
 _MOST_ITEMS = 64
 """Items that are told one by one."""
@@ -52,7 +53,7 @@ def filled(ev: Evaluator, binding: Binding, value: Sequence | Mapping, frame: Fr
     changes = [change for change in ev.changes_of(model, name) if _is_same(ev, change.read.scope, name, owner)]
     bindings = [one for one in model.bindings_of(name, owner) if one is not binding]
     augmented = [one for one in bindings if one.kind == "augmented"]
-    elsewhere = _changed_elsewhere(ev, name, frame)
+    elsewhere = changed_elsewhere(ev, name, model)
     if not (changes or augmented or elsewhere):
         return value
     found: list[tuple[tuple[int, int], _Step]] = []
@@ -74,9 +75,8 @@ def _is_same(ev: Evaluator, scope: Scope, name: str, owner: Scope) -> bool:
     return found is owner or (found is not None and found.kind == owner.kind == "module")
 
 
-def _changed_elsewhere(ev: Evaluator, name: str, frame: Frame) -> bool:
+def changed_elsewhere(ev: Evaluator, name: str, model: FileModel) -> bool:
     """Is it changed under another name, or by a function that it is handed to?"""
-    model = frame.model
     if any(ev.changes_of(model, other) for other in ev.other_names(model, name) - {name}):
         return True
     changing = {change.read.scope.owner().name for change in ev.changes_of(model, THROUGH_PARAMETER)}

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from jaxscope.semantics.compiled.varying import Loop, bindings_in
+from jaxscope.semantics.evaluation.filled import changed_elsewhere
 from jaxscope.semantics.evaluation.values import External
 from jaxscope.semantics.names.scopes import Block, Read, Scope, facts_of
 from jaxscope.semantics.vocabulary import EMPTIES
@@ -24,15 +25,18 @@ def grows(ev: Evaluator, node: ast.expr, loop: Loop, scope: Scope, block: Block)
     if not isinstance(node, ast.Name) or not loop.number:
         return False
     owner = ev.owner(node.id, scope)
-    if owner is None or owner is not loop.scope or _tests_length(scope, block, loop, node.id):
+    if owner is None or owner is not loop.scope or _is_rare(scope, block, loop, node.id):
         return False
     ev.look_at(owner)
     bindings = bindings_in(loop).get(node.id, [])
     if any(binding.kind == "assign" for binding in bindings):
         joined = (binding.value is not None and is_joined(ev, node.id, binding.value, scope) for binding in bindings)
         return all(joined)
-    before = [one for one in ev.model_of(scope.module_part()).bindings_of(node.id, owner) if one not in bindings]
+    model = ev.model_of(scope.module_part())
+    before = [one for one in model.bindings_of(node.id, owner) if one not in bindings]
     if not before or not all(isinstance(one.value, ast.List | ast.ListComp) for one in before):
+        return False
+    if changed_elsewhere(ev, node.id, model):
         return False
     methods = [_method(read) for read in owner.reads if read.name == node.id and loop.number in read.block]
     added = any(one in _ADDING for one in methods) or any(one.kind == "augmented" for one in bindings)
@@ -60,11 +64,12 @@ def _method(read: Read) -> str:
     return link.attr if link is not None and isinstance(parent, ast.Call) and parent.func is link else ""
 
 
-def _tests_length(scope: Scope, block: Block, loop: Loop, name: str) -> bool:
-    """Does a test within the loop compare its length with one number before?"""
+def _is_rare(scope: Scope, block: Block, loop: Loop, name: str) -> bool:
+    """Does a test within the loop compare before, with one number, its length or the loop's variable?"""
     inside = block[block.index(loop.number) + 1 :] if loop.number in block else ()
-    tests = [
-        facts_of(scope.chunk).conditions[number][0] for number in inside if number in facts_of(scope.chunk).conditions
-    ]
-    compared = (one for test in tests for one in ast.walk(test) if isinstance(one, ast.Compare))
-    return any(isinstance(one.ops[0], ast.Eq) and f"len({name})" in ast.unparse(one) for one in compared)
+    conditions = facts_of(scope.chunk).conditions
+    tests = [conditions[number][0] for number in inside if number in conditions]
+    equal = (one for test in tests for one in ast.walk(test) if isinstance(one, ast.Compare))
+    equal = (one for one in equal if isinstance(one.ops[0], ast.Eq))
+    turn = ast.unparse(loop.node.target) if isinstance(loop.node, ast.For) else ""
+    return any(ast.unparse(one.left) == turn or f"len({name})" in ast.unparse(one) for one in equal)
