@@ -91,7 +91,8 @@ def _is_said(program: str) -> bool:
     calls = [node for node in ast.walk(function) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
     (step,) = [call for call in calls if ast.unparse(call) == "step(old)"]
     used = [node for node in ast.walk(function) if isinstance(node, ast.Call) and ast.unparse(node) == "use(old)"]
-    return is_read_after(function.body, step, "old", frozenset(id(call.args[0]) for call in used))
+    parents = {id(child): node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
+    return is_read_after(function.body, step, "old", [call.args[0] for call in used], parents)
 
 
 @pytest.mark.parametrize("first", range(0, 1000, 100))

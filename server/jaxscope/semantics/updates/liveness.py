@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from jaxscope.semantics.names.loops import LOOPS
@@ -34,9 +34,10 @@ class _Goes:
 class _Live:
     """Walks backwards from the end of a body."""
 
-    def __init__(self, name: str, reads: frozenset[int], statement: ast.stmt) -> None:
+    def __init__(self, name: str, reading: frozenset[int], statement: ast.stmt) -> None:
         self.name = name
-        self.reads = reads
+        self.reading = reading
+        """`id`s of the trees in which the name is read."""
         self.statement = statement
         self.found = False
 
@@ -97,7 +98,7 @@ class _Live:
         return self.before(parts["body"], replace(after, on=otherwise, up=caught))
 
     def _reads(self, node: ast.AST) -> bool:
-        return any(id(one) in self.reads for one in ast.walk(node))
+        return id(node) in self.reading
 
     def _binds(self, node: ast.AST) -> bool:
         """Does a statement that is no compound one, or a loop's target, give the name another value?"""
@@ -107,9 +108,20 @@ class _Live:
         return any(one.id == self.name and isinstance(one.ctx, _WRITES) for one in names)
 
 
-def is_read_after(body: Iterable[ast.stmt], statement: ast.stmt, name: str, reads: frozenset[int]) -> bool:
-    """Can the value that `name` has when `statement` of a function's `body` has run be read by one of `reads`, the
-    `id`s of the names' trees in that function?"""
-    live = _Live(name, reads, statement)
+def is_read_after(
+    body: Iterable[ast.stmt], statement: ast.stmt, name: str, reads: Iterable[ast.AST], parents: Mapping[int, ast.AST]
+) -> bool:
+    """Can the value that `name` has when `statement` of a function's `body` has run be read by one of `reads`, trees in
+    that function? `parents`: what stands around a tree, by its `id`, up to its statement."""
+    reading: set[int] = set()
+    for read in reads:
+        at = read
+        while not isinstance(at, ast.stmt):
+            reading.add(id(at))
+            if id(at) not in parents:
+                return True  # which is what may be, where it is not known
+            at = parents[id(at)]
+        reading.add(id(at))
+    live = _Live(name, frozenset(reading), statement)
     live.before(body, _Goes())
     return live.found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,10 +107,18 @@ class _Old:
         """Who may still want it after the call."""
         if self.owner is None or not _is_same(self.owner, self.call.scope.owner()) or self.text != self.root:
             return self._of_attribute()
-        of_bindings = (self._of_binding(binding) for binding in self.model.bindings_of(self.root, self.owner))
-        return most(
-            chain(of_bindings, (self._of_read(read, self.owner) for read in self._reads(self.owner, self.root)))
-        )
+        bindings = self.model.bindings_of(self.root, self.owner)
+        place = self.model.place_key(self.call.scope, self.call.node)
+        given = self.model.reaching(bindings, self.owner, (place, self.call.block))
+        of_bindings = (self._of_binding(binding) for binding in given)
+        since = min((self.model.order_key(binding.scope, binding.order) for binding in given), default=(0, 0))
+        reads = (read for read in self._reads(self.owner, self.root) if not self._is_earlier(read, since))
+        return most(chain(of_bindings, (self._of_read(read, self.owner) for read in reads)))
+
+    def _is_earlier(self, read: Read, since: tuple[int, int]) -> bool:
+        """Does it read what the name had before it was given the value?"""
+        here = _is_same(read.scope.owner(), self.call.scope.owner()) and id(read.node) not in self.repeated
+        return here and self.model.place_key(read.scope, read.node) < since
 
     def _of_attribute(self) -> Need:
         """A variable of somebody else's may be read anywhere; it is looked at in the same function."""
@@ -271,13 +280,15 @@ class _Old:
         here = self.call.scope.owner()
         if any(not _is_same(one, here) for one in (owner, *(read.scope.owner() for read in reads))):
             return bool(reads)  # in a function that may be called at any time
-        known = frozenset(id(read.node) for read in reads)
+        known = {id(read.node) for read in reads}
         written = [node for node in ast.walk(self.statement) if isinstance(node, ast.Name)]
         if any(id(node) in known for node in written):
             return True
         if any(node.id == name and isinstance(node.ctx, ast.Store) for node in written):
             return False  # which has another value then
-        return is_read_after(_body(owner, self.model), self.statement, name, known)
+        parents = ChainMap(*(facts_of(chunk).parents for chunk in {read.scope.chunk for read in reads}))
+        nodes = [read.node for read in reads]
+        return is_read_after(_body(owner, self.model), self.statement, name, nodes, parents)
 
 
 def most(needs: Iterable[Need]) -> Need:
