@@ -153,6 +153,24 @@ def test_imports_within_the_project(tmp_path: Path) -> None:
     assert names == ["__init__.py", "__init__.py", "tables.py", "use.py"]
 
 
+@pytest.mark.parametrize(
+    "text, imported",
+    [
+        ("import steps", True),
+        ("    from pkg.steps import f", True),
+        ("from pkg import other, steps", True),
+        ("from . import (  # all\n    other,\n    steps,\n)", True),
+        ("from . import (\n    other,\n)\nsteps = 3", False),
+        ("import numpy\n# steps", False),
+        ("steps = important", False),
+    ],
+)
+def test_who_may_import_a_file(tmp_path: Path, text: str, imported: bool) -> None:
+    Path(tmp_path, "steps.py").write_text("import jax\n")
+    Path(tmp_path, "user.py").write_text(f"{text}\n")
+    assert Project(str(tmp_path)).is_imported(str(Path(tmp_path, "steps.py"))) is imported
+
+
 def test_while_a_statement_is_broken_its_last_good_findings_stay(tmp_path: Path) -> None:
     path = str(tmp_path / "case.py")
     text = "import jax\nimport jax.numpy as jnp\nW = jnp.zeros((1024, 1024))\n\n\n"

@@ -203,7 +203,7 @@ class Project:
         """May another file of the project import this one, by what their imports say?"""
         folder, file = os.path.split(path)
         name = os.path.basename(folder) if file == "__init__.py" else file.rpartition(".")[0]
-        imports = re.compile(rf"^\s*(from|import)\b.*\b{re.escape(name)}\b", re.MULTILINE)
+        imports = re.compile(rf"^\s*(from|import)\b(.*|[^(\n]*\([^)]*)\b{re.escape(name)}\b", re.MULTILINE)
         texts = (self.text(other) for other in self.python_files() if other != path)
         return any(text is not None and imports.search(text) for text in texts)
 
