@@ -135,9 +135,17 @@ def _is_quiet(files: Files, file: File, node: _Import, depth: int) -> bool:
         path = files.project.resolve(file.path, name, level)
         if path is None and (level or name.partition(".")[0] not in _LIBRARIES):
             return False
-        if path is not None and (depth > _DEPTH or not _makes_names(files, path, depth)):
+        if path is not None and (depth > _DEPTH or _runs_package(files, file, path)):
+            return False
+        if path is not None and not _makes_names(files, path, depth):
             return False
     return True
+
+
+def _runs_package(files: Files, file: File, path: str) -> bool:
+    """Is the module at `path` in a package, other than the file's own, that has code?"""
+    folders = (folder for folder in Path(path).parents if not Path(file.path).is_relative_to(folder))
+    return any(files.project.text(str(folder / "__init__.py")) for folder in folders)
 
 
 def _modules(node: _Import) -> Iterator[tuple[str, int]]:
@@ -152,16 +160,24 @@ def _makes_names(files: Files, path: str, depth: int) -> bool:
     file = files.readable(path)
     if file is None or Path(path).name == "__init__.py":
         return False
-    for node in file.tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        named = isinstance(node, _SIMPLE) and all(isinstance(target, ast.Name) for target in targets)
-        if not (text or named) or (isinstance(node, _Import) and not _is_quiet(files, file, node, depth + 1)):
+    return all(_makes_name(files, file, node, depth) for node in file.tree.body)
+
+
+def _makes_name(files: Files, file: File, node: ast.stmt, depth: int) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    named = isinstance(node, _SIMPLE) and all(isinstance(target, ast.Name) for target in targets)
+    if not (text or named) or (isinstance(node, _Import) and not _is_quiet(files, file, node, depth + 1)):
+        return False
+    if isinstance(node, ast.ClassDef):
+        if node.keywords or not all(_is_library_name(file, base) for base in node.bases):
+            return False  # such a class may be told of its children
+        if not all(isinstance(one, ast.Pass) or _makes_name(files, file, one, depth) for one in node.body):
             return False
-        run = [getattr(node, "value", None), *getattr(node, "decorator_list", [])]
-        if not all(_is_of_library(file, one) for part in run if part is not None for one in ast.walk(part)):
-            return False
-    return True
+    run = [getattr(node, "value", None), *getattr(node, "decorator_list", [])]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        run += [*node.args.defaults, *node.args.kw_defaults]
+    return all(_is_of_library(file, one) for part in run if part is not None for one in ast.walk(part))
 
 
 def _is_of_library(file: File, node: ast.AST) -> bool:
@@ -170,7 +186,11 @@ def _is_of_library(file: File, node: ast.AST) -> bool:
         isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call)
     ):
         return True
-    name = (file.dotted(node.func) or "").partition(".")[0]
+    return _is_library_name(file, node.func)
+
+
+def _is_library_name(file: File, node: ast.expr) -> bool:
+    name = (file.dotted(node) or "").partition(".")[0]
     return name in _LIBRARIES or name == "builtins"
 
 
