@@ -50,6 +50,8 @@ class _Plan:
         if self.texts:
             text = f"f{_quoted(_escaped(text))}"
             for number, name in enumerate(self.texts):
+                if text.count(_mark(number)) > 1:
+                    raise self.call.refuse(f"It prints `{_mark(number)}`", node)
                 text = text.replace(_mark(number), f"{{{name}}}")
         else:
             text = _quoted(text)
