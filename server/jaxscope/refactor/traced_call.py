@@ -56,8 +56,11 @@ class TracedCall:
         return (isinstance(value, Const) and isinstance(value.value, str)) or value == Scalar("str")
 
     def text_of(self, node: ast.expr) -> str | None:
-        """What a name holds all the time, where that is a string."""
-        value = self.value(node) if isinstance(node, ast.Name) and len(self.bindings(node.id)) == 1 else None
+        """What a name holds all the time, where that is a string. What a parameter holds, other files may say too."""
+        bindings = self.bindings(node.id) if isinstance(node, ast.Name) else []
+        if len(bindings) != 1 or bindings[0].kind == "parameter":
+            return None
+        value = self.value(node)
         return value.value if isinstance(value, Const) and isinstance(value.value, str) else None
 
     def source(self, node: ast.expr) -> str:
