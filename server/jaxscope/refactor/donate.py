@@ -52,6 +52,9 @@ def _check_uses(files: Files, file: File, application: Application) -> None:
             raise use.file.refuse("The function is used in this file too, where the old value may be wanted.", use.node)
         if not (isinstance(around, ast.Call) and around.func is use.node):
             raise use.file.refuse("The function is handed on here, to where the old value may be wanted.", use.node)
+    at_top = next((use.node for use in uses if file.scope_of(use.node) is file.top), None)
+    if at_top is not None and files.project.is_imported(file.path):
+        raise file.refuse("Another file may import a name that has the old value too.", at_top)
 
 
 def _options(
