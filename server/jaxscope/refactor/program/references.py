@@ -196,7 +196,19 @@ class Files:
                 attributes = [link for link in read.links if isinstance(link, ast.Attribute) and link.attr == name]
                 loaded = [link for link in attributes if isinstance(link.ctx, ast.Load)]
                 uses += (Use(file, link) for link in loaded if path in self._modules(file, scope, link.value))
+        self._check_handed_on(file, path, name, uses)
         return names, uses
+
+    def _check_handed_on(self, file: File, path: str, name: str, uses: list[Use]) -> None:
+        """Raises Refused where the module itself goes to another name in a file that takes `name` from some object."""
+        known = {id(use.node) for use in uses}
+        attributes = (node for node in file.nodes if isinstance(node, ast.Attribute) and node.attr == name)
+        if all(id(node) in known or not isinstance(node.ctx, ast.Load) for node in attributes):
+            return
+        for scope in file.scopes():
+            for read in scope.reads:
+                if not read.links and path in self._modules(file, scope, read.node):
+                    raise file.refuse(f"The module is handed on here, and `{name}` may be taken from it.", read.node)
 
     def _modules(self, file: File, scope: Scope, node: ast.expr) -> set[str]:
         """Paths of the project's modules that an expression in `scope` may mean: `a`, `a.b`."""
