@@ -19,6 +19,19 @@ def test_a_fix_is_written_and_verified(work: Path) -> None:
     assert jaxscope("check", "case.py", "--run", "main", cwd=work).status == 0
 
 
+@pytest.mark.parametrize("paths", [["."], ["use.py"], ["table.py", "use.py"]])
+def test_a_fix_is_verified_by_the_file_that_really_calls(work: Path, paths: list[str]) -> None:
+    (work / "case.py").unlink()
+    head, call = CAPTURE.split("\n\n\ndef main():")
+    (work / "table.py").write_text(f"{head}\n")
+    (work / "use.py").write_text(f"import jax.numpy as jnp\nfrom table import f\n\n\ndef main():{call}")
+    done = jaxscope("fix", *paths, "--rule", "captured-array", "--run", "main", "--format", "json", cwd=work)
+    assert done.status == 0, done.err
+    (applied,) = json.loads(done.out)["applied"]
+    assert applied["verified"] == {"imports": True, "constant_gone": True, "avals_equal": True, "values_equal": True}
+    assert sorted(applied["files"]) == ["table.py", "use.py"]
+
+
 def test_a_fix_leaves_line_ends_alone(work: Path) -> None:
     (work / "case.py").write_bytes(CAPTURE.replace("\n", "\r\n").encode())
     assert jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", cwd=work).status == 0

@@ -18,7 +18,12 @@ def ranked(traced: Iterable[TracedFunction]) -> tuple[TracedFunction, ...]:
 
 
 def _rank(item: TracedFunction) -> tuple[int, int]:
-    return SOURCES.index(item.source) if item.source in SOURCES else len(SOURCES), -item.calls
+    return doubt(item), -item.calls
+
+
+def doubt(item: TracedFunction) -> int:
+    """How little its signature is trusted: 0 for a declared one."""
+    return SOURCES.index(item.source) if item.source in SOURCES else len(SOURCES)
 
 
 def named(traced: Iterable[TracedFunction]) -> dict[str, TracedFunction]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from jaxscope.config import Config
 from jaxscope.ide.functions import FunctionFacts, facts_of
 from jaxscope.ide.remap import LineMap, Remap, statement_lines
-from jaxscope.ide.signatures import SOURCES, ranked
+from jaxscope.ide.signatures import SOURCES, doubt, ranked
 from jaxscope.refactor.change import Refusal
 from jaxscope.rules.base import Context, Judgement, judge
 from jaxscope.rules.finding import Finding
@@ -229,13 +229,15 @@ class Workspace:
         return replace(own, functions=own.functions + more) if more else own
 
     def witness(self, path: str, function: str) -> str:
-        """The file whose trace showed a function of `path`: that file itself, or one that imports it."""
-        if path in self._traced and any(item.function == function for item in self._carried(path).functions):
-            return path
-        for other in self._traced:
-            if any(item.path == path and item.function == function for item in self._carried(other).functions):
-                return other
-        return path
+        """The file whose trace showed a function of `path` as it is really called, as far as any did: that file itself,
+        or one that imports it."""
+        shown = [
+            (doubt(item), other != path, other)
+            for other in self._traced
+            for item in self._carried(other).functions
+            if (item.path, item.function) == (path, function)
+        ]
+        return min(shown, default=(0, False, path))[2]
 
     def bound(self, path: str, constant: Constant) -> tuple[str, int] | None:
         """Where a captured array of a traced function of `path` was bound, by the trace or else by the source."""
