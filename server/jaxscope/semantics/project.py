@@ -201,9 +201,8 @@ class Project:
 
     def is_imported(self, path: str) -> bool:
         """May another file of the project import this one, by what their imports say?"""
-        folder, file = os.path.split(path)
-        name = os.path.basename(folder) if file == "__init__.py" else file.rpartition(".")[0]
-        imports = re.compile(rf"^\s*(from|import)\b(.*|[^(\n]*\([^)]*)\b{re.escape(name)}\b", re.MULTILINE)
+        name = re.escape(module_name(path))
+        imports = re.compile(rf"^\s*(from|import)\b(.*|[^(\n]*\([^)]*)\b{name}\b", re.MULTILINE)
         texts = (self.text(other) for other in self.python_files() if other != path)
         return any(text is not None and imports.search(text) for text in texts)
 
@@ -232,6 +231,12 @@ class Project:
             paths = (os.path.join(folder, name) for name in sorted(files) if name.endswith((".py", ".pyi")))
             # A pipe or a device of that name would never end.
             yield from filter(os.path.isfile, paths)
+
+
+def module_name(path: str) -> str:
+    """The last part of the name by which a file is imported."""
+    folder, file = os.path.split(path)
+    return os.path.basename(folder) if file == "__init__.py" else file.rpartition(".")[0]
 
 
 def _assigned_in(text: str) -> frozenset[str]:

@@ -8,16 +8,15 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from itertools import chain
 
 from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.refactor.program.names import File, file_of
 from jaxscope.refactor.writing.layout import FunctionNode
+from jaxscope.semantics.names.scope_builder import last_name
 from jaxscope.semantics.names.scopes import Binding, Scope
+from jaxscope.semantics.project import Project, module_name
 from jaxscope.text.edit import SourceChange
-
-if TYPE_CHECKING:
-    from jaxscope.semantics.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +99,11 @@ class Files:
         """Every read of `name` of `home`, in other files too where `home` is a module."""
         uses = [Use(file, read.node) for read in file.reads(home, name)]
         if home is file.top:
-            for _, _, imported in self._importers(file, name):
+            homes = [file.path]
+            for other, names, imported in self._importers(file, name):
                 uses += imported
+                homes += [other.path] if names else []
+            self._check_handed_on(homes, name, {id(use.node) for use in uses})
         return list({id(use.node): use for use in uses}.values())
 
     def handed_on(self, file: File, name: str) -> list[tuple[File, str]]:
@@ -196,19 +198,21 @@ class Files:
                 attributes = [link for link in read.links if isinstance(link, ast.Attribute) and link.attr == name]
                 loaded = [link for link in attributes if isinstance(link.ctx, ast.Load)]
                 uses += (Use(file, link) for link in loaded if path in self._modules(file, scope, link.value))
-        self._check_handed_on(file, path, name, uses)
         return names, uses
 
-    def _check_handed_on(self, file: File, path: str, name: str, uses: list[Use]) -> None:
-        """Raises Refused where the module itself goes to another name in a file that takes `name` from some object."""
-        known = {id(use.node) for use in uses}
-        attributes = (node for node in file.nodes if isinstance(node, ast.Attribute) and node.attr == name)
-        if all(id(node) in known or not isinstance(node.ctx, ast.Load) for node in attributes):
+    def _check_handed_on(self, homes: list[str], name: str, known: set[int]) -> None:
+        """Raises Refused where one of the modules that have the name goes to another name, or is imported by a string,
+        and `name` is taken from some object, which may be it."""
+        if all(id(use.node) in known for use in self.of_attribute(name)):
             return
-        for scope in file.scopes():
-            for read in scope.reads:
-                if not read.links and path in self._modules(file, scope, read.node):
-                    raise file.refuse(f"The module is handed on here, and `{name}` may be taken from it.", read.node)
+        for path in homes:
+            word = module_name(path)
+            for file in chain.from_iterable(map(self.mentioning, (word, "import_module", "__import__"))):
+                bare = ((scope, read.node) for scope in file.scopes() for read in scope.reads if not read.links)
+                nodes = (node for scope, node in bare if path in self._modules(file, scope, node))
+                found = next(chain(nodes, _by_string(file, word)), None)
+                if found is not None:
+                    raise file.refuse(f"The module is handed on here, and `{name}` may be taken from it.", found)
 
     def _modules(self, file: File, scope: Scope, node: ast.expr) -> set[str]:
         """Paths of the project's modules that an expression in `scope` may mean: `a`, `a.b`."""
@@ -243,3 +247,15 @@ class Files:
 @cache
 def _word(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+
+
+def _by_string(file: File, module: str) -> Iterator[ast.expr]:
+    """Where a file may import the module by a string, or look it up by one."""
+    for node in file.nodes:
+        key: ast.expr | None = None
+        if isinstance(node, ast.Call) and node.args and last_name(node.func) in ("import_module", "__import__"):
+            key = node.args[0]
+        elif isinstance(node, ast.Subscript) and last_name(node.value) == "modules":
+            key = node.slice
+        if key is not None and not (isinstance(key, ast.Constant) and str(key.value).rpartition(".")[2] != module):
+            yield key
