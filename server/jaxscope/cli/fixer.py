@@ -12,6 +12,7 @@ from jaxscope.cli.problem import Problem
 from jaxscope.cli.report import SIGNATURE, with_python
 from jaxscope.cli.targets import shown_path
 from jaxscope.ide import fix as fixing
+from jaxscope.ide import fix_kinds
 from jaxscope.ide.remap import LineMap
 from jaxscope.refactor.change import Refusal
 from jaxscope.rules.finding import SEVERITIES, Finding
@@ -87,9 +88,11 @@ class Fixer:
             self._stop_on_errors([target.path for target in wanted])
         found = self._findings()
         self._standing = list(found)
-        if self._group.settings.trace and len(found) > 1:
+        alone = [item for item in found if fix_kinds.is_setting(item) and self._worth(item) and self._offered(item)]
+        if self._group.settings.trace and len(found) > 1 and not alone:
             self._fix_together(found)
-        found = [item for item in found if item in self._standing]
+        # A setting first: under it the others may be none.
+        found = [item for item in (*alone, *(item for item in found if item not in alone)) if item in self._standing]
         for number, original in enumerate(found):
             finding = self._present(original)
             if finding is None:
@@ -183,7 +186,7 @@ class Fixer:
         rows = [row for path in {finding.path, *last.files} for row in self._group.errors.get(path, ())]
         if self._group.settings.trace and any(row.kind not in ("blocked", SIGNATURE) for row in rows):
             self._lost(finding, f"it could not be traced again after {before}: {rows[-1].message}")
-        elif finding.path not in last.files and finding.path not in {f for i in self._outcome.applied for f in i.files}:
+        elif not fix_kinds.is_setting(last.finding) and finding.path not in self.originals:
             self._lost(finding, f"it is no longer found after {before}; run the command again")
         else:
             self._done(Applied(finding, last.files, last.reply, last.finding), finding)

@@ -113,6 +113,8 @@ MENDING = frozenset(("value-to-argument", "debug-print", "debug-callback", "retu
 """Kinds of fixes after which the program gives or prints something else, as it should: one decides on each."""
 OTHER_TYPES = frozenset(("return-state", "enable-x64"))
 """Kinds of fixes after which compiled functions return something of other types, as they should."""
+_SETTINGS = frozenset(("enable-x64",))
+"""Kinds of fixes that change a setting of the whole program."""
 RESULTS: dict[str, Literal["eager", "arrays", "types", "any", "prints"]] = {
     "value-to-argument": "eager",
     "return-state": "eager",
@@ -123,3 +125,8 @@ RESULTS: dict[str, Literal["eager", "arrays", "types", "any", "prints"]] = {
     "debug-callback": "prints",
 }
 """What the program must give after a fix of a kind that does not leave all as it was (`VerifyRequest.results`)."""
+
+
+def is_setting(finding: Finding) -> bool:
+    """Does its fix change a setting of the whole program, under which other findings may be none?"""
+    return any(offer.kind in _SETTINGS for offer in finding.fixes)

@@ -26,8 +26,7 @@ def plan(project: Project, path: str, line: int) -> SourceChange | Refusal:
         if importer is not None:
             raise Refused("This file imports it: x64 is to be enabled where the program starts.", importer.path, 1)
         for other in files.mentioning(_SWITCH):
-            said = next(number for number, text in enumerate(other.module.text.splitlines(), 1) if _SWITCH in text)
-            raise Refused(f"`{_SWITCH}` stands here already.", other.path, said)
+            raise Refused(f"`{_SWITCH}` stands here already.", other.path, _line_of_switch(other))
         name = file.name_of("jax", file.tree)
         last = _last_import(file, name)
         if last is None or last.lineno > line or (name is None and "jax" in identifiers(file.tree)):
@@ -42,6 +41,20 @@ def plan(project: Project, path: str, line: int) -> SourceChange | Refusal:
         return edits.change()
     except Refused as refused:
         return refused.refusal
+
+
+def check_off(files: Files, file: File) -> None:
+    """Raises Refused where the file, or one that imports it, be it through others, enables x64."""
+    waiting = [file]
+    for one in waiting:
+        model = files.project.model(one.path)
+        if model is not None and model.x64:
+            raise Refused("x64 is enabled here, and with it JAX uses 64 bits.", one.path, _line_of_switch(one))
+        waiting += (other for other in _importers(files, one) if other not in waiting)
+
+
+def _line_of_switch(file: File) -> int:
+    return next(number for number, text in enumerate(file.module.text.splitlines(), 1) if _SWITCH in text)
 
 
 def _importers(files: Files, file: File) -> Iterator[File]:

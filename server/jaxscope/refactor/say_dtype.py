@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxscope.refactor.change import Hoist, Refusal, Refused
+from jaxscope.refactor.enable_x64 import check_off
 from jaxscope.refactor.program.compiled import Compiled
 from jaxscope.refactor.program.known import Known
 from jaxscope.refactor.program.mentions import check_examples, check_named
@@ -37,6 +38,7 @@ def plan(project: Project, path: str, place: Range) -> SourceChange | Refusal:
     files = Files(project)
     try:
         file, model = files.get(path), project.model(path)
+        check_off(files, file)
         requests = wide_requests_of(model) if model is not None else []
         for one in requests:
             if model is not None and model.place(one.scope, one.node).range == place:
