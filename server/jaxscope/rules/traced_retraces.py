@@ -20,13 +20,15 @@ from jaxscope.worker.jaxscope_worker.wire.retracing import Retraced
 _NEW = "a new function object"
 _SURE = (
     re.compile(r"weak type of (?P<name>\w+)[^:]*: \w+\[\]"),
-    re.compile(r"new type of (?P<name>\w+)[^:]*: ~\w+\[\] → ~\w+\[\]"),
+    re.compile(r"new type of (?P<name>\w+)[^:]*: ~\w+\[\] → ~?\w+\[\]"),
     re.compile(r"(?P<name>\w+) is passed by "),
 )
 """Reasons that are hardly ever meant: what a Python number becomes, and how something is passed."""
 _WEAK = re.compile(r"weak type of (?P<name>\w+)")
 """Of an array: one trace more than needed, by how it was made, perhaps far from here."""
-_MAYBE = re.compile(r"(?:new (?:shape|type) of|static) (?P<name>\w+)")
+_MAYBE = re.compile(
+    r"(?:new (?:shape|type) of|static) (?P<name>\w+)|(?P<part>\w+)[^;]* is (?:given as well|not given any more)"
+)
 _TYPES = re.compile(
     r"(?:weak|new) type of \w+: (?P<weak>~?)(?P<old>\w+)\[\](?: of a Python number)? → (?P<new>~?\w+)\[\]$"
 )
@@ -203,7 +205,7 @@ def _reason(seen: Retraced) -> tuple[Severity, str] | None:
         if match := _WEAK.match(cause):
             return "hint", match["name"]
         if seen.traces > 2 and (match := _MAYBE.match(cause)):
-            return ("warning" if seen.traces >= _MANY else "hint"), match["name"]
+            return ("warning" if seen.traces >= _MANY else "hint"), match["name"] or match["part"]
     if seen.traces > 2 and any(cause.startswith(_NEW) for cause in seen.causes):
         return ("warning" if seen.traces >= _MANY else "hint"), ""
     return None
