@@ -39,6 +39,16 @@ def test_a_fix_leaves_line_ends_alone(work: Path) -> None:
     assert b"W" in data and data.count(b"\n") == data.count(b"\r\n")
 
 
+def test_what_cannot_be_read_is_told_beside_what_is_fixed(work: Path) -> None:
+    (work / "broken.py").write_text("import jax\n\nprint((\n")
+    alone = jaxscope("fix", "broken.py", "--rule", "captured-array", "--no-trace", cwd=work)
+    assert (alone.status, alone.out) == (2, "")
+    assert alone.err == "broken.py:3: syntax: '(' was never closed\n"
+    both = jaxscope("fix", ".", "--rule", "captured-array", "--no-trace", cwd=work)
+    assert both.status == 0 and "W is now an argument of f" in both.out
+    assert "broken.py:3: syntax" in both.err
+
+
 def test_a_diff_changes_no_file(work: Path) -> None:
     done = jaxscope("fix", "case.py", "--rule", "captured-array", "--no-trace", "--diff", cwd=work)
     assert done.status == 0

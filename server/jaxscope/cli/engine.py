@@ -205,15 +205,19 @@ class Group:
             return True
         return not target.compiles and not self.settings.trace and parses(target.path)
 
-    def _report(self, target: Target) -> FileReport:
+    def unread(self, target: Target) -> tuple[ErrorRow, ...]:
+        """Why a file cannot be read, or not as Python."""
         module = self.workspace.project.module(target.path)
         if module is None:
-            return FileReport(target.path, errors=(ErrorRow(target.path, 1, "read", "the file cannot be read"),))
+            return (ErrorRow(target.path, 1, "read", "the file cannot be read"),)
         if why := not_python(target.path):
-            return FileReport(target.path, errors=(ErrorRow(target.path, 1, "read", why),))
-        problems = tuple(
-            ErrorRow(target.path, problem.range.start.line, "syntax", problem.message) for problem in module.problems
-        )
+            return (ErrorRow(target.path, 1, "read", why),)
+        return tuple(ErrorRow(target.path, one.range.start.line, "syntax", one.message) for one in module.problems)
+
+    def _report(self, target: Target) -> FileReport:
+        problems = self.unread(target)
+        if any(row.kind == "read" for row in problems):
+            return FileReport(target.path, errors=problems)
         # Running a file that does not parse fails for the same reason.
         same = [row for row in self.errors.get(target.path, ()) if row.path == target.path] if problems else []
         errors = [row for row in self.errors.get(target.path, ()) if row not in same or not _of_syntax(row)]

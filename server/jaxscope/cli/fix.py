@@ -10,7 +10,7 @@ import stat
 from dataclasses import replace
 from typing import Any
 
-from jaxscope.cli.engine import check_entries, groups
+from jaxscope.cli.engine import check_entries, groups, log
 from jaxscope.cli.fixer import Fixer, Outcome
 from jaxscope.cli.formats import json
 from jaxscope.cli.problem import Problem
@@ -25,7 +25,9 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Fixes, writes and reports. Returns 1 when a fix was refused or failed its verification."""
+    """Fixes, writes and reports. Returns 1 when a fix was refused or failed its verification, 2 when there was nothing
+    to do in what could be read, and something could not.
+    """
     every = groups(targets(options.paths), options)
     if any(group.settings.trace for group in every):
         check_entries(every)
@@ -52,7 +54,12 @@ def run(options: argparse.Namespace) -> int:
         replace(item, line=item.line_in(texts[item.path][not options.diff])) if item.path in texts else item
         for item in outcome.refused
     ]
-    _print(options, outcome, changed)
+    unread = [row for group in every for target in group.targets if target.relevant for row in group.unread(target)]
+    _print(options, outcome, changed, bool(unread))
+    for row in unread:
+        log(f"{shown_path(row.path)}:{row.line}: {row.kind}: {row.message}")
+    if unread and not outcome.applied and not outcome.refused:
+        return 2
     return int(any(item.failed for item in outcome.refused))
 
 
@@ -81,7 +88,7 @@ def _on_disk(path: str) -> str | None:
         return None
 
 
-def _print(options: argparse.Namespace, outcome: Outcome, changed: dict[str, tuple[str, str]]) -> None:
+def _print(options: argparse.Namespace, outcome: Outcome, changed: dict[str, tuple[str, str]], unread: bool) -> None:
     if options.format == "json":
         print(json.dump(_as_json(outcome)))
         return
@@ -103,7 +110,7 @@ def _print(options: argparse.Namespace, outcome: Outcome, changed: dict[str, tup
             f"{shown_path(refused.path)}:{refused.line}: not fixed: {finding.rule} `{finding.name}` in "
             f"`{finding.function}`: {refused.reason}"
         )
-    if not options.quiet and not options.diff and not outcome.applied and not outcome.refused:
+    if not options.quiet and not options.diff and not outcome.applied and not outcome.refused and not unread:
         print(f"Nothing to fix: no {options.rule} findings.")
 
 
