@@ -106,3 +106,16 @@ def test_lines_of_refusals_are_those_of_the_text_at_the_end(tmp_path: Path) -> N
         shown = (tmp_path / "case.py").read_text().splitlines()
         assert (shown == DONATED.splitlines()) is bool(diff)
         assert shown[int(refused.split(":")[1]) - 1] == "    kept = move"
+
+
+def test_what_several_files_call_is_donated_once(tmp_path: Path) -> None:
+    compiled, _, calls = STEP.partition("\n\ndef main")
+    (tmp_path / "step.py").write_text(compiled)
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text(f"import jax.numpy as jnp\nfrom step import step\n\n\ndef main{calls}")
+    done = jaxscope("fix", ".", "--rule", "donation", "--run", "main", cwd=tmp_path)
+    assert done.status == 0, done.out + done.err
+    first, second = done.out.splitlines()
+    assert first.startswith("step.py: Done in step: Donate `params`. Run again: output unchanged.")
+    assert second == "step.py: `params` in `step` is gone with the fix of `params` in `step`"
+    assert (tmp_path / "step.py").read_text().count("donate_argnums=(0,)") == 1

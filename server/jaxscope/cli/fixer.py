@@ -183,10 +183,11 @@ class Fixer:
         """A fix before took the array out as well, or hid it."""
         last = next(item for item in reversed(self._outcome.applied) if item.by is None)
         before = f"the fix of `{last.finding.name}` in `{last.finding.function}`"
+        elsewhere = fix_kinds.is_setting(last.finding) or last.finding.function == finding.function
         rows = [row for path in {finding.path, *last.files} for row in self._group.errors.get(path, ())]
         if self._group.settings.trace and any(row.kind not in ("blocked", SIGNATURE) for row in rows):
             self._lost(finding, f"it could not be traced again after {before}: {rows[-1].message}")
-        elif not fix_kinds.is_setting(last.finding) and finding.path not in self.originals:
+        elif not elsewhere and finding.path not in self.originals:
             self._lost(finding, f"it is no longer found after {before}; run the command again")
         else:
             self._done(Applied(finding, last.files, last.reply, last.finding), finding)

@@ -8,12 +8,16 @@ from jaxscope.refactor.change import Refusal, Refused
 from jaxscope.refactor.program.compiled_at import compiled_at
 from jaxscope.refactor.program.literals import Written
 from jaxscope.refactor.program.names import File
-from jaxscope.refactor.program.references import Files
+from jaxscope.refactor.program.references import Files, Use
 from jaxscope.refactor.program.transforms import Application
 from jaxscope.refactor.writing.edits import Edits
 from jaxscope.refactor.writing.options import add_option
 from jaxscope.refactor.writing.syntax import insert_item
+from jaxscope.semantics.captured.capture import Mark
+from jaxscope.semantics.compiled.callers import CompiledCall, compiled_calls_of
+from jaxscope.semantics.model import FileModel, Place
 from jaxscope.semantics.project import Project
+from jaxscope.semantics.updates.update_steps import update_steps_of
 from jaxscope.text.edit import Edit, SourceChange
 from jaxscope.text.span import Range
 
@@ -21,12 +25,14 @@ _NUMBERS, _NAMES = "donate_argnums", "donate_argnames"
 
 
 def plan(project: Project, path: str, place: Range, parameters: tuple[str, ...]) -> SourceChange | Refusal:
-    """Adds `parameters` to those that the function compiled at `place` (a decorator or call) donates."""
+    """Adds `parameters` to those that a function donates. `place`: of the decorator or call that compiles it, or of a
+    call of what another file compiles."""
     try:
         files = Files(project)
-        file = files.get(path)
-        application, positional = compiled_at(file, place)
-        _check_uses(files, file, application)
+        compiled = _compiled(project, path, place)
+        file = files.get(compiled.path)
+        application, positional = compiled_at(file, compiled.range)
+        _check_uses(files, path, _uses(files, file, application, path), compiled, parameters)
         edits = Edits()
         edits.add(file, _donated(files, file, application, _options(file, application, positional, parameters)))
         return edits.change()
@@ -34,27 +40,64 @@ def plan(project: Project, path: str, place: Range, parameters: tuple[str, ...])
         return refused.refusal
 
 
-def _check_uses(files: Files, file: File, application: Application) -> None:
-    """Raises Refused where the function is used out of sight: the old value may be wanted there after the call."""
+def _compiled(project: Project, path: str, place: Range) -> Place:
+    """Where the function is compiled that is called at `place`, if another file does that; else the place itself."""
+    model = project.model(path)
+    for call in compiled_calls_of(model) if model is not None else []:
+        if Mark(call.scope.chunk, call.node).place.range == place:
+            return _site(call) or Place(path, place)
+    return Place(path, place)
+
+
+def _site(call: CompiledCall) -> Place | None:
+    """Where the function of a call is compiled, if that is in the file which defines it."""
+    model: FileModel = call.function.chunk.facts["model"]
+    found = (site for site in model.sites if site.node is call.compiled_at)
+    return next((Mark(site.scope.chunk, site.node).place for site in found), None)
+
+
+def _uses(files: Files, file: File, application: Application, path: str) -> list[Use]:
+    """Those of the compiled function, as far as it has a name. `path`: of the file that is known to call it."""
     parent = file.parents.get(application.result)
     if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
-        uses = files.of_function(file, parent)
-    elif isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        return files.of_function(file, parent)
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
         home = file.lookup(file.scope_of(parent.targets[0]), parent.targets[0].id)
-        uses = files.of_name(file, home, parent.targets[0].id) if home is not None else []
-    elif isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Attribute):
-        uses = files.of_attribute(parent.targets[0].attr)
-    else:
-        uses = []
+        return files.of_name(file, home, parent.targets[0].id) if home is not None else []
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Attribute):
+        return files.of_attribute(parent.targets[0].attr)
+    if file.path != path:
+        raise file.refuse("It cannot be seen who calls what is compiled here.", application.result)
+    return []
+
+
+def _check_uses(files: Files, path: str, uses: list[Use], compiled: Place, parameters: tuple[str, ...]) -> None:
+    """Raises Refused where the old value may be wanted after a call: out of sight, or in another file than `path`."""
+    letting_go: dict[str, set[Range]] = {}
     for use in uses:
-        around = use.file.parents.get(use.node)
-        if use.file.path != file.path:
-            raise use.file.refuse("The function is used in this file too, where the old value may be wanted.", use.node)
-        if not (isinstance(around, ast.Call) and around.func is use.node):
-            raise use.file.refuse("The function is handed on here, to where the old value may be wanted.", use.node)
-    at_top = next((use.node for use in uses if file.scope_of(use.node) is file.top), None)
-    if at_top is not None and files.project.is_imported(file.path):
-        raise file.refuse("Another file may import a name that has the old value too.", at_top)
+        file, call = use.file, use.file.parents.get(use.node)
+        if not (isinstance(call, ast.Call) and call.func is use.node):
+            raise file.refuse("The function is handed on here, to where the old value may be wanted.", use.node)
+        if file.path not in letting_go:
+            letting_go[file.path] = _letting_go(files.project, file.path, compiled, parameters)
+        span = file.layout.span(call)
+        place = Range(file.module.lines.position(span.start), file.module.lines.position(span.end))
+        if file.path != path and place not in letting_go[file.path]:
+            raise file.refuse("The function is used in this file too, where the old value may be wanted.", use.node)
+        if file.scope_of(use.node) is file.top and files.project.is_imported(file.path):
+            raise file.refuse("Another file may import a name that has the old value too.", use.node)
+
+
+def _letting_go(project: Project, path: str, compiled: Place, parameters: tuple[str, ...]) -> set[Range]:
+    """The calls in a file of what is compiled there, if none of them leaves anybody with an old value."""
+    model = project.model(path)
+    return {
+        Mark(call.scope.chunk, call.node).place.range
+        for step in (update_steps_of(model) if model is not None else [])
+        if step.needed == "no" and set(parameters) <= set(step.parameters)
+        for call in step.calls
+        if _site(call) == compiled
+    }
 
 
 def _options(

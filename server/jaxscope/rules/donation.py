@@ -33,10 +33,11 @@ def train_step(params, batch):
 
 ## Fix safety
 
-The fix adds the parameters to `donate_argnums`. It is offered as safe where every call in sight replaces what it gives
-away and no other name holds the old arrays; a donated array cannot be read any more. With tracing it is verified: the
-results are the same, and the bytes that the compiled program says to write into the memory given to it are shown. Where
-it would reuse none, the fix is refused; where the backend ignores donation, that is said instead.
+The fix adds the parameters to `donate_argnums` where the function is compiled, also in another file, and is
+refused where any file calls it that may want an old value. It is offered as safe where every call in sight replaces
+what it gives away and no other name holds the old arrays; a donated array cannot be read any more. With tracing it is
+verified: the results are the same, and the bytes that the compiled program says to write into the memory given to it
+are shown. Where it would reuse none, the fix is refused; where the backend ignores donation, that is said instead.
 
 `eqx.filter_jit` donates by an option of its own, `donate=`, all arrays of all arguments, or all but those of the first
 one; no fix sets it, since what a caller goes on using would be deleted too.
