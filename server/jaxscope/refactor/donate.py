@@ -84,6 +84,8 @@ def _check_uses(files: Files, path: str, uses: list[Use], compiled: Place, param
         place = Range(file.module.lines.position(span.start), file.module.lines.position(span.end))
         if file.path != path and place not in letting_go[file.path]:
             raise file.refuse("The function is used in this file too, where the old value may be wanted.", use.node)
+    for use in uses:
+        file = use.file
         if file.scope_of(use.node) is file.top and files.project.is_imported(file.path):
             raise file.refuse("Another file may import a name that has the old value too.", use.node)
 
