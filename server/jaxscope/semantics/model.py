@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +19,7 @@ from jaxscope.semantics.compiled.sites import Site, find
 from jaxscope.semantics.dependencies import ANY_FILE, Dependencies, change_between
 from jaxscope.semantics.evaluation.evaluate import At, Evaluator
 from jaxscope.semantics.evaluation.frames import Frame
+from jaxscope.semantics.kept import Kept, drop, keep
 from jaxscope.semantics.names.globals import Globals
 from jaxscope.semantics.names.methods import is_self
 from jaxscope.semantics.names.scopes import AttributeWrite, Binding, Block, ChunkFacts, Read, Scope, facts_of
@@ -30,14 +31,6 @@ if TYPE_CHECKING:
     from jaxscope.semantics.project import Project
 
 _Result = TypeVar("_Result")
-
-
-@dataclass(slots=True)
-class Kept:
-    """Something worked out about a chunk, and what it rests on."""
-
-    result: Any
-    rests_on: Dependencies
 
 
 class FileModel:
@@ -64,12 +57,12 @@ class FileModel:
         change = change_between(_pairs(set(old) - set(new)), _pairs(set(new) - set(old)))
         gone = (lambda _: True) if self.x64 != previous.x64 else change.touches
         for chunk in new:
-            _drop(chunk, gone)
+            drop(chunk, gone)
 
     def other_file_changed(self, path: str | None) -> None:
         """Drops what rests on another file; None: on anything outside this one, found or not."""
         for chunk in self.module.chunks:
-            _drop(chunk, lambda rests_on: path is None or path in rests_on.paths or ANY_FILE in rests_on.paths)
+            drop(chunk, lambda rests_on: path is None or path in rests_on.paths or ANY_FILE in rests_on.paths)
         self._worked_out.clear()
         self.__dict__.pop("sites", None)
         self.__dict__.pop("traced", None)
@@ -77,14 +70,12 @@ class FileModel:
     def kept(self, chunk: Chunk, layer: str, work: Callable[[Evaluator], Any]) -> Any:
         """What `work` makes of a chunk, kept until something changes that it looked at."""
         found: Kept | None = chunk.facts.get(layer)
-        if found is None:
-            own = not self.project.fixed
-            evaluator = Evaluator(self.project, self) if own else self.project.evaluator.begin()
-            result = work(evaluator)
-            found = chunk.facts[layer] = Kept(result, evaluator.seen)
-            if not self.project.fixed:
-                chunk.facts.setdefault(_RESTS_ON, Dependencies()).add(evaluator.seen)
-        return found.result
+        if found is not None:
+            return found.result
+        fixed = self.project.fixed
+        evaluator = self.project.evaluator.begin() if fixed else Evaluator(self.project, self)
+        result = work(evaluator)
+        return keep(chunk, layer, Kept(result, Dependencies() if fixed else evaluator.seen))
 
     def once(self, layer: str, work: Callable[[], _Result]) -> _Result:
         """What `work` makes of this version of the file as a whole."""
@@ -393,24 +384,6 @@ class FileModel:
     def runs_when_imported(self) -> str | None:
         """Why importing the file would run a program; None when it only defines things."""
         return programs.reason(self)
-
-
-_RESTS_ON = "rests on"
-"""Fact of a chunk: what all that was worked out about it rests on together, or did."""
-
-
-def _drop(chunk: Chunk, is_gone: Callable[[Dependencies], bool]) -> None:
-    """Drops what was worked out about a chunk and rests on something that is gone."""
-    together = chunk.facts.get(_RESTS_ON)
-    if together is None or not is_gone(together):
-        return
-    left = chunk.facts[_RESTS_ON] = Dependencies()
-    for name, kept in list(chunk.facts.items()):
-        if isinstance(kept, Kept):
-            if is_gone(kept.rests_on):
-                del chunk.facts[name]
-            else:
-                left.add(kept.rests_on)
 
 
 def _pairs(chunks: Iterable[Chunk]) -> list[tuple[Chunk, ChunkFacts]]:

@@ -397,5 +397,5 @@ def last_name(node: ast.expr) -> str:
 
 
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:
-    rest = filter(None, (arguments.vararg, *arguments.kwonlyargs, arguments.kwarg))
-    return [*arguments.posonlyargs, *arguments.args, *rest]
+    some = (*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg)
+    return list(filter(None, some))
